@@ -627,18 +627,22 @@ bool adept_plan_fused_step(adept_step *out, const adept_plan *plan, const adept_
     return plan->has_fused;
 }
 
-/* The largest term. Pass and optimizer count for what they wait on; the constant time is the host's, like launches.
- * Where the GPU waits for the host (granularity "operator"), faster kernels would gain nothing: their time is the
- * launches'. */
+/* The largest term. The constant time is the host's, like launches. Where the GPU waits for the host (granularity
+ * "operator"), faster kernels would gain nothing: their time is the launches'. What else the pass takes is divided into
+ * computing and waiting for memory where these add up; by "model" they overlap, and the longer one has it all. */
 static adept_bound bound_of(const adept_step *s)
 {
     double hidden_pass_s = s->hidden_s[ADEPT_PART_FORWARD] + s->hidden_s[ADEPT_PART_BACKWARD];
-    double hidden_optimizer_s = s->hidden_s[ADEPT_PART_OPTIMIZER];
+    double hidden_optimizer_s = s->hidden_s[ADEPT_PART_OPTIMIZER], compute_s = s->gemm_s + s->conv_s + s->alu_s;
     double terms_s[] = {0.0, 0.0, s->launch_s + s->fixed_s, s->comm_s};
-    adept_bound pass = s->gemm_s + s->conv_s + s->alu_s > s->memory_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
+    double share = compute_s + s->memory_s <= s->pass_s * (1.0 + 1e-6) ? compute_s / (compute_s + s->memory_s)
+                   : compute_s > s->memory_s                           ? 1.0
+                                                                       : 0.0;
     adept_bound optimizer = s->optimizer_computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
     terms_s[ADEPT_BOUND_LAUNCH] += hidden_pass_s + hidden_optimizer_s;
-    terms_s[pass] += s->pass_s - hidden_pass_s;
+    if (!(share >= 0.0)) share = 0.0; /* a pass of nothing */
+    terms_s[ADEPT_BOUND_COMPUTE] = share * (s->pass_s - hidden_pass_s);
+    terms_s[ADEPT_BOUND_MEMORY] = (1.0 - share) * (s->pass_s - hidden_pass_s);
     terms_s[optimizer] += s->optimizer_s - hidden_optimizer_s;
     int largest = ADEPT_BOUND_COMPUTE;
     for (int i = ADEPT_BOUND_MEMORY; i <= ADEPT_BOUND_COMMUNICATION; i++)

@@ -30,6 +30,21 @@ tr -d '[:space:]' <"$work/explained" | grep -qF "\"key\":\"power_limit\",\"what\
     fail "the limit of 180 W: $time_s"
 tr -d '[:space:]' <"$work/explained" | grep -qF '"kind":"spec","key":"mem_bytes_per_s"' || fail "no elasticity by mem_bytes_per_s"
 
+# What limits it is what predict is bound by, but for the power limit, which predict tells as a clock.
+need_python json
+for options in 'resnet50 --gpu a100 --batch 8' 'resnet50 --gpu a100 --batch 128' 'resnet50 --gpu t4 --batch 64' 'tinyllama_1.1b --gpu h100 --batch 1' \
+    'vit_b_16 --gpu a100 --batch 32 --precision bf16' "$mlp --gpu a100 --gpus 8"; do
+    # shellcheck disable=SC2086 # words
+    "$ADEPT" explain $options --json >"$work/explained" && "$ADEPT" predict $options --json >"$work/predicted"
+    checks=$((checks + 1))
+    "$python" - "$work/explained" "$work/predicted" <<'CHECK' || fail "what limits it: $options"
+import json, sys
+waits, bound = [json.load(open(path)) for path in sys.argv[1:]][0]["explain"]["waits"], json.load(open(sys.argv[2]))["bound"]
+kinds = {"arithmetic": "compute", "waves": "compute", "gaps": "compute", "memory": "memory", "network": "communication", "host": "launch"}
+assert kinds[max(kinds, key=waits.get)] == bound, (bound, waits)
+CHECK
+done
+
 expect_ok explain "$mlp" --gpu a100 --all --markdown
 shows '^### What limits it$'
 shows '^\| number \| kind \|'
