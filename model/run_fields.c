@@ -10,20 +10,21 @@ static const adept_field fields[ADEPT_N_RUN_FIELDS] = {
 adept_mesh_words adept_run_mesh(const adept_run *run)
 {
     return (adept_mesh_words){.gpus = run->gpus,
-                                .dp = run->dp,
-                                .tp = run->tp,
-                                .pp = run->pp,
-                                .virtual_stages = run->virtual_stages,
-                                .cp = run->cp,
-                                .ep = run->ep,
-                                .global_batch = run->global_batch,
-                                .fsdp = run->fsdp,
-                                .zero = run->zero,
-                                .schedule = run->schedule,
-                                .activation_checkpoint = run->activation_checkpoint,
-                                .loss = run->loss,
-                                .trainer = run->trainer,
-                                .sp = run->sp};
+                              .dp = run->dp,
+                              .tp = run->tp,
+                              .pp = run->pp,
+                              .virtual_stages = run->virtual_stages,
+                              .cp = run->cp,
+                              .ep = run->ep,
+                              .global_batch = run->global_batch,
+                              .fsdp = run->fsdp,
+                              .zero = run->zero,
+                              .schedule = run->schedule,
+                              .activation_checkpoint = run->activation_checkpoint,
+                              .loss = run->loss,
+                              .offload = run->offload,
+                              .trainer = run->trainer,
+                              .sp = run->sp};
 }
 
 const adept_field *adept_run_field(size_t index)
