@@ -69,9 +69,14 @@
 #define LOGITS_IN_PLACE 1.0
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
-/* A search works a rank's clock out for a step of so many passes: shards of the optimizer, which draws less, are a
- * small part of it. */
+/* A search works a rank's clock out for a step of so many passes: a sharded optimizer, which draws less, is a small part
+ * of it. */
 #define PASSES_OF_A_SEARCH 64
+/* Copies between a GPU and pinned memory of its host, of one direction of the sheet's PCIe: rounded, as measured on
+ * links of 16 and 32 GB/s. An optimizer on the host, of a node of two sockets: ZeRO-Offload (arXiv 2101.06840, table 4)
+ * has 0.22 s for a billion parameters and 2.57 for ten with its Adam in vector instructions. */
+#define PCIE_SHARE 0.8
+#define HOST_OPTIMIZER_S 0.25e-9
 #define FRAGMENTATION_LOW ADEPT_LAYOUT_LOST
 #define FRAGMENTATION_HIGH 0.15
 /* Independent of the kernels' own error, of a step's time by a layout: mean error of the trial on sources left out,
@@ -404,7 +409,7 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
         out->could_be_fused = false;
         if (adept_precision_is_pure(out->precision)) out->optimizer_extras |= ADEPT_EXTRA_MASTER;
     }
-    if (out->trainable_params == 0) out->optimizer = "none";
+    if (out->trainable_params == 0 || m->offload != ADEPT_OFFLOAD_NONE) out->optimizer = "none"; /* on this GPU */
     return ADEPT_OK;
 }
 
@@ -552,6 +557,13 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
         out->gradients_bytes = x->gradient_word * (dense / by_grads + experts / (grads ? expert_shard : 1.0));
         if (x->prof->mode == ADEPT_MODE_TRAIN)
             out->optimizer_bytes = (x->state_bytes + x->master_bytes) * (dense / by_opt + experts / expert_by);
+    }
+    s->host_bytes = 0.0;
+    if (m->offload != ADEPT_OFFLOAD_NONE) s->host_bytes = out->optimizer_bytes, out->optimizer_bytes = 0.0;
+    if (m->offload == ADEPT_OFFLOAD_PARAMETERS) {
+        s->host_bytes += out->weights_bytes - frozen + out->gradients_bytes;
+        out->weights_bytes = frozen;
+        out->gradients_bytes = 0.0;
     }
     /* activations: of the passes in flight; of what runs before and behind the blocks, too */
     const double v = m->schedule == ADEPT_PIPELINE_ZBV ? 2.0 : (double)m->virtual_stages, p = (double)m->pp,
@@ -727,6 +739,20 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         s->forward_s + s->backward_s + s->again_s + s->tensor_s + s->context_s + s->expert_s + s->data_s + launches_s;
     s->optimizer_s = w->step.optimizer_s;
 
+    /* states on the host: gradients go there, weights come back, and it steps all that its node's GPUs have */
+    if (x->mesh.offload != ADEPT_OFFLOAD_NONE) {
+        const double shard = x->mesh.sharding >= ADEPT_SHARDED_OPTIMIZER ? (double)x->mesh.shard : 1.0,
+                     params = dense / shard + experts / fmax(1.0, shard / (double)x->mesh.expert_parts),
+                     copied_s = params / (PCIE_SHARE * 0.5 * x->hw->specs.pcie_bytes_per_s),
+                     behind_s = HIDES_BACKWARD * (s->backward_s + s->again_s);
+        const bool all = x->mesh.offload == ADEPT_OFFLOAD_PARAMETERS; /* in each pass, beside it */
+        s->offload_s = all ? m * fmax(0.0, copied_s * (2.0 * x->gathered_bytes + x->gradient_bytes) -
+                                               HIDES_BACKWARD * s->forward_s - behind_s)
+                           : copied_s * x->gathered_bytes +
+                                 fmax(0.0, copied_s * x->gradient_bytes - (x->overlaps ? behind_s : 0.0));
+        s->optimizer_s = HOST_OPTIMIZER_S * params * fmax(1.0, x->out->node_gpus);
+    }
+
     /* gradients and weights of a step */
     if (trains(x) && !gathers(x) && x->data.ranks > 1.0) {
         const bool reduces = x->mesh.sharding >= ADEPT_SHARDED_OPTIMIZER;
@@ -777,13 +803,14 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     const adept_mesh *m = &x->mesh;
     const double passes = (double)m->micro_batches, p = (double)m->pp;
     const double v = m->schedule == ADEPT_PIPELINE_ZBV ? 2.0 : (double)m->virtual_stages;
-    double sum_s = 0.0, most_s = 0.0, data_s = 0.0, optimizer_s = 0.0, peak = -1.0;
+    double sum_s = 0.0, most_s = 0.0, data_s = 0.0, optimizer_s = 0.0, offload_s = 0.0, peak = -1.0;
     for (size_t i = 0; i < out->n_stages; i++) {
         const adept_stage_prediction *s = &out->stages[i];
         sum_s += s->micro_s;
         if (s->micro_s > most_s) most_s = s->micro_s, out->slowest = i;
         data_s = fmax(data_s, work[i].gradient_sends_s + work[i].gathers_s);
         optimizer_s = fmax(optimizer_s, s->optimizer_s);
+        offload_s = fmax(offload_s, s->offload_s);
         if (s->memory.peak_bytes > peak) peak = s->memory.peak_bytes, out->worst = i;
     }
     const adept_stage_prediction *slow = &out->stages[out->slowest];
@@ -810,10 +837,12 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     out->data_s = passes * slow->data_s + data_s;
     out->data_hidden_s = w->hidden_s;
     out->optimizer_s = optimizer_s;
-    const double before_s = passes * most_s + out->bubble_s + out->send_s + data_s + optimizer_s + w->step.fixed_s;
+    out->offload_s = offload_s;
+    const double before_s =
+        passes * most_s + out->bubble_s + out->send_s + data_s + optimizer_s + offload_s + w->step.fixed_s;
     const double step_s = before_s * (1.0 + JITTER_BY_DOUBLING * log2(out->nodes));
     out->rest_s = step_s - (out->compute_s + out->again_s + out->tensor_s + out->context_s + out->expert_s +
-                            out->data_s + out->send_s + out->bubble_s + out->optimizer_s);
+                            out->data_s + out->send_s + out->bubble_s + out->optimizer_s + out->offload_s);
     out->fragmentation_bytes =
         (FRAGMENTATION_HIGH - FRAGMENTATION_LOW) *
         (out->stages[out->worst].memory.activations_bytes + out->stages[out->worst].unsharded_bytes);
@@ -905,6 +934,7 @@ static void clear_words(adept_run *run)
 {
     run->dp = run->tp = run->pp = run->virtual_stages = run->cp = run->ep = run->global_batch = 0;
     run->fsdp = run->zero = run->schedule = run->activation_checkpoint = run->loss = run->trainer = 0;
+    run->offload = 0;
     run->sp = false;
     run->stage_blocks = run->stage_clocks_mhz = run->stage_limits_w = (adept_stage_list){0};
 }
@@ -1053,6 +1083,9 @@ adept_status adept_layout_begin(adept_layout_state *x, const adept_run *run)
     /* neighbouring stages are in one node only where the whole pipeline is */
     if (x->pipeline.in_node < x->pipeline.ranks) x->pipeline.in_node = 1.0;
     find_bytes(x);
+    if (m->offload != ADEPT_OFFLOAD_NONE && !(x->hw->specs.pcie_bytes_per_s > 0.0))
+        return adept_error_set(x->err, ADEPT_E_USAGE, "offload: the sheet of %s does not say pcie_bytes_per_s",
+                               x->hw->name);
     return ADEPT_OK;
 }
 

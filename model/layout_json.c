@@ -29,10 +29,11 @@ void adept_layout_put_json(struct adept_json_writer *w, const adept_layout_predi
         w, "gpus %g dp %g tp %g pp %g cp %g ep %g virtual_stages %g micro_batch %g micro_batches %g global_batch %g",
         (double)m->gpus, (double)m->dp, (double)m->tp, (double)m->pp, (double)m->cp, (double)m->ep,
         (double)m->virtual_stages, (double)m->micro_batch, (double)m->micro_batches, (double)m->global_batch);
-    adept_json_put_members(w, "sharded %s shard_group %g sp %d schedule %s activation_checkpoint %s loss %s trainer %s",
-                           sharded[m->sharding], (double)m->shard, (int)m->sp, adept_pipeline_name(m->schedule),
-                           adept_field_text(recompute, &f, &sized), adept_loss_name(m->chunked_loss),
-                           adept_trainer_name(m->trainer));
+    adept_json_put_members(
+        w, "sharded %s shard_group %g sp %d schedule %s activation_checkpoint %s loss %s offload %s trainer %s",
+        sharded[m->sharding], (double)m->shard, (int)m->sp, adept_pipeline_name(m->schedule),
+        adept_field_text(recompute, &f, &sized), adept_loss_name(m->chunked_loss), adept_offload_name(m->offload),
+        adept_trainer_name(m->trainer));
     adept_json_put_known(w, "node", l->node);
     adept_json_put_members(w, "node_gpus %g nodes %g adapter_bytes_per_s %g", l->node_gpus > 0.0 ? l->node_gpus : NAN,
                            l->nodes > 0.0 ? l->nodes : NAN,
@@ -40,17 +41,17 @@ void adept_layout_put_json(struct adept_json_writer *w, const adept_layout_predi
     adept_json_put_object(
         w, "time",
         "compute_s %g recompute_s %g tensor_s %g context_s %g expert_s %g data_s %g pipeline_s %g bubble_s %g "
-        "optimizer_s %g rest_s %g data_hidden_s %g",
+        "optimizer_s %g offload_s %g rest_s %g data_hidden_s %g",
         l->compute_s, l->again_s, l->tensor_s, l->context_s, l->expert_s, l->data_s, l->send_s, l->bubble_s,
-        l->optimizer_s, l->rest_s, l->data_hidden_s);
+        l->optimizer_s, l->offload_s, l->rest_s, l->data_hidden_s);
     adept_json_put_object(
         w, "memory",
         "worst_stage %g weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g unsharded_bytes %g "
-        "buffers_bytes %g other_bytes %g peak_bytes %g fragmentation_bytes %g capacity_bytes %g fits %d",
+        "buffers_bytes %g other_bytes %g peak_bytes %g fragmentation_bytes %g capacity_bytes %g host_bytes %g fits %d",
         (double)l->worst, worst->memory.weights_bytes, worst->memory.gradients_bytes, worst->memory.optimizer_bytes,
         worst->memory.activations_bytes, worst->unsharded_bytes, worst->buffers_bytes,
         worst->memory.other_bytes - worst->unsharded_bytes - worst->buffers_bytes, worst->memory.peak_bytes,
-        l->fragmentation_bytes, worst->memory.capacity_bytes, (int)worst->memory.fits);
+        l->fragmentation_bytes, worst->memory.capacity_bytes, worst->host_bytes, (int)worst->memory.fits);
     if (adept_json_begin_known(w, "slack", l->slack.clocks_mhz.n > 0)) {
         char clocks[ADEPT_FIELD_TEXT_BYTES];
         const adept_field list = {.kind = ADEPT_FIELD_STAGES};

@@ -175,6 +175,7 @@ static void finish(pipeline *x)
         double at_s = end_s;
         const double data_s = l->data_s - (double)x->m * l->stages[l->slowest].data_s;
         draw(x, i, row_of(x, m->tp * m->cp * m->dp), "gradients and weights", "", &at_s, data_s, -1);
+        draw(x, i, ADEPT_TIMELINE_HOST, "copies to and from the host", "", &at_s, l->stages[i].offload_s, -1);
         draw(x, i, ADEPT_TIMELINE_OPTIMIZER, "optimizer", "optimizer", &at_s, l->stages[i].optimizer_s, -1);
         x->out->step_s = fmax(x->out->step_s, at_s);
     }
@@ -188,7 +189,7 @@ adept_status adept_layout_timeline(adept_timeline *out, const adept_layout_predi
     x.splits = m->pp > 1 && m->schedule > ADEPT_PIPELINE_INTERLEAVED;
     if (x.folds) x.v = 2;
     *out = (adept_timeline){.n_stages = (size_t)x.p};
-    const double passes = (double)x.p * (double)x.v * (double)x.m, most = 14.0 * passes + 2.0 * (double)x.p;
+    const double passes = (double)x.p * (double)x.v * (double)x.m, most = 14.0 * passes + 3.0 * (double)x.p;
     if (most > MOST_EVENTS)
         return adept_error_set(err, ADEPT_E_USAGE,
                                "a timeline of %.0f micro-batches on %.0f stages would have more than %d events: "

@@ -213,7 +213,7 @@ adept_status adept_layout_plan(adept_layout_answer *out, const adept_layout_ques
     adept_layout_search *s = &out->search;
     const adept_mesh_words words = adept_run_mesh(&q->run);
     adept_mesh_words chosen = words;
-    chosen.global_batch = chosen.loss = chosen.trainer = 0; /* what is given */
+    chosen.global_batch = chosen.loss = chosen.offload = chosen.trainer = 0; /* what is given */
     if (q->run.gpus < 1) return adept_error_set(err, ADEPT_E_USAGE, "gpus is missing: how many GPUs there are");
     if (q->run.global_batch < 1)
         return adept_error_set(err, ADEPT_E_USAGE, "global_batch is missing: how many samples a step has");
@@ -268,7 +268,7 @@ const char *adept_layout_waits_for(const adept_layout_prediction *l)
         double time_s;
     } parts[] = {{"recomputation", l->again_s}, {"tensor parallel", l->tensor_s}, {"context parallel", l->context_s},
                  {"experts", l->expert_s},      {"replicas", l->data_s},          {"pipeline's sends", l->send_s},
-                 {"bubble", l->bubble_s},       {"optimizer", l->optimizer_s}};
+                 {"bubble", l->bubble_s},       {"optimizer", l->optimizer_s},    {"copies of states", l->offload_s}};
     size_t most = 0;
     for (size_t i = 1; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].time_s > parts[most].time_s) most = i;
@@ -292,6 +292,7 @@ static void put_megatron(FILE *out, const adept_mesh *m)
     if (m->recompute == ADEPT_RECOMPUTE_FULL)
         fputs(" --recompute-granularity full --recompute-method uniform --recompute-num-layers 1", out);
     if (m->recompute == ADEPT_RECOMPUTE_SELECTIVE) fputs(" --recompute-granularity selective", out);
+    if (m->offload != ADEPT_OFFLOAD_NONE) fputs(" --optimizer-cpu-offload", out);
 }
 
 static const char *recomputed(const adept_mesh *m)
@@ -312,6 +313,7 @@ static void put_torchtitan(FILE *out, const adept_mesh *m)
             " --parallelism.data_parallel_replicate_degree %" PRId64 " --training.local_batch_size %" PRId64
             " --training.global_batch_size %" PRId64 " --activation_checkpoint.mode %s",
             m->tp, m->pp, m->cp, shard, m->dp / shard, m->micro_batch, m->global_batch, recomputed(m));
+    if (m->offload != ADEPT_OFFLOAD_NONE) fputs(" --training.enable_cpu_offload", out);
     if (m->ep > 1) fprintf(out, " --parallelism.expert_parallel_degree %" PRId64, m->ep);
     if (m->pp > 1)
         fprintf(out, " --parallelism.pipeline_parallel_schedule %s",
@@ -327,7 +329,8 @@ static void put_accelerate(FILE *out, const adept_layout_prediction *l)
     fprintf(out, "--num_processes %" PRId64 " --num_machines %.0f --gradient_accumulation_steps %" PRId64, m->gpus,
             fmax(1.0, l->nodes), m->micro_batches);
     if (m->sharding == ADEPT_SHARDED_OPTIMIZER || m->sharding == ADEPT_SHARDED_GRADIENTS) {
-        fprintf(out, " --use_deepspeed --zero_stage %d", (int)m->sharding);
+        fprintf(out, " --use_deepspeed --zero_stage %d%s", (int)m->sharding,
+                m->offload != ADEPT_OFFLOAD_NONE ? " --offload_optimizer_device cpu" : "");
         return;
     }
     if (m->sharding == ADEPT_SHARDED_PARAMETERS) {
@@ -335,6 +338,7 @@ static void put_accelerate(FILE *out, const adept_layout_prediction *l)
               "--fsdp_reshard_after_forward true",
               out);
         if (m->recompute == ADEPT_RECOMPUTE_FULL) fputs(" --fsdp_activation_checkpointing true", out);
+        if (m->offload != ADEPT_OFFLOAD_NONE) fputs(" --fsdp_offload_params true", out);
     } else {
         fputs(" --multi_gpu", out);
     }
@@ -352,6 +356,9 @@ static void put_accelerate(FILE *out, const adept_layout_prediction *l)
 static const char *lacks(adept_trainer_flags of, const adept_mesh *m)
 {
     const bool zero = m->sharding == ADEPT_SHARDED_OPTIMIZER || m->sharding == ADEPT_SHARDED_GRADIENTS;
+    const bool states = m->offload == ADEPT_OFFLOAD_OPTIMIZER, all = m->offload == ADEPT_OFFLOAD_PARAMETERS;
+    if (of == ADEPT_FLAGS_MEGATRON ? all : states && !(of == ADEPT_FLAGS_ACCELERATE && zero))
+        return "offloading of this kind";
     switch (of) {
     case ADEPT_FLAGS_MEGATRON:
         if (m->pp > 1 && m->schedule > ADEPT_PIPELINE_INTERLEAVED) return "zero-bubble schedules";

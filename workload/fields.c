@@ -23,6 +23,7 @@ ADEPT_NAMES(adept_zero_name, "auto", "0", "1", "2", "3")
 ADEPT_NAMES(adept_pipeline_name, "1f1b", "interleaved", "zb1p", "zbv")
 ADEPT_NAMES(adept_checkpoint_name, "none", "full", "selective", "blocks:N")
 ADEPT_NAMES(adept_loss_name, "whole", "chunked")
+ADEPT_NAMES(adept_offload_name, "none", "optimizer", "parameters")
 ADEPT_NAMES(adept_trainer_name, "torch", "megatron", "deepspeed", "nemo")
 
 static const adept_field fields[ADEPT_N_WORKLOAD_FIELDS] = {

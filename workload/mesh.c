@@ -5,7 +5,7 @@ bool adept_mesh_is_said(const adept_mesh_words *w)
 {
     return w->dp > 0 || w->tp > 0 || w->pp > 0 || w->cp > 0 || w->ep > 0 || w->virtual_stages > 0 ||
            w->global_batch > 0 || w->fsdp != 0 || w->zero != 0 || w->schedule != 0 || w->activation_checkpoint != 0 ||
-           w->loss != 0 || w->trainer != 0 || w->sp || w->stage_blocks > 0 || w->stage_clocks > 0 ||
+           w->loss != 0 || w->offload != 0 || w->trainer != 0 || w->sp || w->stage_blocks > 0 || w->stage_clocks > 0 ||
            w->stage_limits > 0;
 }
 
@@ -128,8 +128,14 @@ adept_status adept_mesh_of(adept_mesh *out, const adept_mesh_words *words, const
     l.recompute_blocks = adept_sized_number(words->activation_checkpoint);
     l.chunked_loss = words->loss == ADEPT_LOGITS_CHUNKED;
     l.trainer = (adept_trainer)words->trainer;
+    l.offload = (adept_offload)words->offload;
+    if (l.offload == ADEPT_OFFLOAD_PARAMETERS && l.sharding != ADEPT_SHARDED_PARAMETERS)
+        return refuse(err, "offload parameters: of the shards of fsdp full");
+    if (l.offload != ADEPT_OFFLOAD_NONE && profile && profile->mode != ADEPT_MODE_TRAIN)
+        return refuse(err, "offload: of states of an optimizer, and the mode is not train");
     l.plain = l.gpus == l.dp && l.ep == 1 && l.sharding == ADEPT_SHARDED_NOTHING &&
-              l.recompute == ADEPT_RECOMPUTE_NONE && !l.chunked_loss && l.trainer == ADEPT_TRAINER_TORCH;
+              l.recompute == ADEPT_RECOMPUTE_NONE && !l.chunked_loss && l.trainer == ADEPT_TRAINER_TORCH &&
+              l.offload == ADEPT_OFFLOAD_NONE;
     const bool generates = profile && profile->mode == ADEPT_MODE_GENERATE,
                infers = generates || (profile && profile->mode == ADEPT_MODE_INFER);
     if (infers && (l.sharding != ADEPT_SHARDED_NOTHING || l.recompute != ADEPT_RECOMPUTE_NONE || l.chunked_loss ||

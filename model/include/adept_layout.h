@@ -20,13 +20,14 @@ typedef struct adept_stage_prediction {
     double tensor_s, context_s, expert_s;  /* what is sent meanwhile and waited for */
     double data_s;      /* of FSDP: what its gathers and reductions make the micro-batch longer */
     double micro_s;     /* all of it */
-    double optimizer_s; /* of a step */
+    double optimizer_s, offload_s; /* of a step; copies to and from the host that are waited for, of all its passes */
     double in_flight;   /* micro-batches whose activations are kept */
     double busy_s, wait_s; /* of a step: kernels; the rest of it */
     double power_w, clock_ratio;
     adept_memory memory;
     size_t n_kept;      /* of a generation: what the GPU's part of all queries' caches takes */
     adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
+    double host_bytes;                                   /* of its states, in the host's memory */
     double states_bytes, unsharded_bytes, buffers_bytes; /* of memory: weights, gradients and optimizer; inside other */
     double allocated_bytes; /* as PyTorch's allocator counts: without the context, communicators and fragments */
 } adept_stage_prediction;
@@ -47,7 +48,7 @@ typedef struct adept_layout_prediction {
     size_t n_stages, worst, slowest; /* of memory; of time */
     adept_stage_prediction stages[ADEPT_MOST_STAGES];
     /* of a step, on the slowest stage: they sum to step_time_s */
-    double compute_s, again_s, tensor_s, context_s, expert_s, data_s, send_s, bubble_s, optimizer_s, rest_s;
+    double compute_s, again_s, tensor_s, context_s, expert_s, data_s, send_s, bubble_s, optimizer_s, offload_s, rest_s;
     double data_hidden_s;        /* sent beside computing */
     double wait_w;               /* of one GPU that waits */
     double boards_power_w;       /* of all */

@@ -92,6 +92,30 @@ json 'zero 3 is fsdp full' 'zero["layout"]["sharded"] == "parameters" and zero["
 expect_ok predict "$m" $on --gpus 8 --zero 3 --micro-batch 2 --json && keep micro
 json 'micro-batch is batch' 'micro["config"]["batch_size"] == 2 and micro["layout"]["global_batch"] == 16'
 
+# ---- states on the hosts: less memory on the board, copies and the step of the host beside the GPUs' own
+# shellcheck disable=SC2086
+{
+    expect_ok predict "$m" $on --gpus 8 --fsdp full --json && keep there
+    expect_ok predict "$m" $on --gpus 8 --fsdp full --offload optimizer --json && keep moved
+    json 'states are on the host' 'moved["layout"]["memory"]["host_bytes"] == there["layout"]["memory"]["optimizer_bytes"] > 0 and
+        moved["memory"]["optimizer_bytes"] == 0 and moved["memory"]["peak_bytes"] < there["memory"]["peak_bytes"] and
+        near(sum(v for k, v in moved["layout"]["time"].items() if k != "data_hidden_s"), moved["step_time_s"]) and
+        moved["layout"]["time"]["offload_s"] > 0 and near(moved["layout"]["time"]["optimizer_s"], 0.25e-9 * moved["model"]["params"], 0.01)'
+    expect_ok predict "$m" $on --gpus 8 --fsdp full --offload parameters --json && keep all_moved
+    json 'parameters, too' 'near(all_moved["layout"]["memory"]["host_bytes"], sum(there["layout"]["memory"][k] for k in ("weights_bytes", "gradients_bytes", "optimizer_bytes")), 1e-6) and
+        all_moved["memory"]["weights_bytes"] < 1e4 and all_moved["layout"]["offload"] == "parameters"'
+    expect_ok predict "$m" $on --gpus 8 --fsdp full --offload parameters
+    shows 'weights, gradients and optimizer on the hosts: .* of memory for each GPU'
+    expect_error 2 'of the shards of fsdp full' predict "$m" $on --gpus 8 --offload parameters
+    expect_error 2 'the mode is not train' predict "$m" $on --gpus 8 --tp 2 --offload optimizer --mode infer
+    expect_error 2 'pcie_bytes_per_s' predict "$m" --gpu cpu-xeon-avx512-1core --seq-length 64 --offload optimizer
+    expect_ok plan "$m" $on --gpus 8 --global-batch 32 --offload optimizer --internode-bandwidth 50GB/s --top 1
+    shows ' --internode_bytes_per_s 50000000000 --offload optimizer '
+}
+# shellcheck disable=SC2046 # what it says to copy
+expect_ok $(sed -n 's/^  adept  *//p' out) --json && keep again
+json 'what is said to copy is what was asked' 'again["layout"]["offload"] == "optimizer"'
+
 # ---- what is plain
 # shellcheck disable=SC2086
 expect_ok predict "$m" $on --gpus 8 --json && keep ordinary

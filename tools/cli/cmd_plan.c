@@ -140,7 +140,15 @@ static adept_status print_flags(adept_cli *cli, const adept_planned_layout *plan
         if (said && i != ADEPT_FIELD_batch_size)
             printf(" --%s %s", field->option, adept_field_text(text, field, &o->step.workload.config.words));
     }
-    if (o->step.where.run.trainer) printf(" --trainer %s", adept_trainer_name((size_t)o->step.where.run.trainer));
+    for (size_t i = 0; i < ADEPT_N_RUN_FIELDS; i++) { /* amounts have names in which they are of SI */
+        const adept_field *field = adept_run_field(i);
+        char text[ADEPT_FIELD_TEXT_BYTES];
+        if (i == ADEPT_RUN_FIELD_gpus || i == ADEPT_RUN_FIELD_global_batch ||
+            adept_field_is_zero(field, &o->step.where.run))
+            continue;
+        printf(" --%s %s", field->kind == ADEPT_FIELD_AMOUNT ? field->name : field->option,
+               adept_field_text(text, field, &o->step.where.run));
+    }
     if (m->tp > 1) printf(" --tp %" PRId64 " --sp", m->tp);
     if (m->pp > 1) printf(" --pp %" PRId64, m->pp);
     if (m->virtual_stages > 1) printf(" --virtual-stages %" PRId64, m->virtual_stages);

@@ -390,7 +390,8 @@ static adept_status explain_layout(adept_cli *cli, adept_explanation *x)
                  {"sends of the pipeline", l->send_s},
                  {"the pipeline's bubble", l->bubble_s},
                  {"the optimizer", l->optimizer_s},
-                 {"launches and the rest", l->rest_s}};
+                 {"launches and the rest", l->rest_s},
+                 {"copies to and from hosts", l->offload_s}};
     changer c = {cli, x};
     for (size_t i = 0, at; i < sizeof parts / sizeof *parts; i++) {
         for (at = x->n_parts++; at > 0 && parts[i].time_s > x->parts[at - 1].time_s; at--)

@@ -42,7 +42,7 @@ typedef struct adept_explanation {
     struct {
         const char *name;
         double time_s;
-    } parts[10];
+    } parts[11];
     size_t n_changes;
     adept_explain_change changes[ADEPT_EXPLAIN_CHANGES];
     size_t n_sentences;

@@ -226,6 +226,10 @@ static void print_layout(FILE *out, const adept_layout_prediction *l)
     if (m->shard > 1) fprintf(out, "         %s sharded over %" PRId64 " GPUs\n", sharded[m->sharding], m->shard);
     if (m->recompute != ADEPT_RECOMPUTE_NONE)
         fprintf(out, "         recomputed: %s\n", adept_field_text(text, &recompute, &sized));
+    if (m->offload != ADEPT_OFFLOAD_NONE)
+        fprintf(out, "         %s on the hosts: %s of memory for each GPU\n",
+                m->offload == ADEPT_OFFLOAD_PARAMETERS ? "weights, gradients and optimizer" : "optimizer",
+                adept_units_bytes(l->stages[l->worst].host_bytes).s);
     if (m->trainer != ADEPT_TRAINER_TORCH || m->chunked_loss)
         fprintf(out, "         trained by %s%s\n", adept_trainer_name(m->trainer),
                 m->chunked_loss ? ", the loss in chunks" : "");
@@ -240,11 +244,17 @@ static void print_layout_times(FILE *out, const adept_predicted_step *r)
     const struct {
         const char *name;
         double time_s;
-    } parts[] = {{of_pass(r->profile), l->compute_s},    {"computed again", l->again_s},
-                 {"tensor parallel", l->tensor_s},       {"context parallel", l->context_s},
-                 {"expert parallel", l->expert_s},       {"replicas, shards", l->data_s},
-                 {"sends of the pipeline", l->send_s},   {"bubble", l->bubble_s},
-                 {"optimizer", l->optimizer_s},          {"launches and the rest", l->rest_s}};
+    } parts[] = {{of_pass(r->profile), l->compute_s},
+                 {"computed again", l->again_s},
+                 {"tensor parallel", l->tensor_s},
+                 {"context parallel", l->context_s},
+                 {"expert parallel", l->expert_s},
+                 {"replicas, shards", l->data_s},
+                 {"sends of the pipeline", l->send_s},
+                 {"bubble", l->bubble_s},
+                 {"optimizer", l->optimizer_s},
+                 {"launches and the rest", l->rest_s},
+                 {"copies to and from hosts", l->offload_s}};
 
     fprintf(out, "\nWhere the time goes%s\n", l->n_stages > 1 ? " (the slowest stage)" : "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

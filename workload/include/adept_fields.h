@@ -209,6 +209,10 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
     X(loss, WORD, int, adept_loss_name, "whole", ADEPT_NO_UNIT, "loss", "HOW",                                         \
       "The loss: whole (default: of all logits at once) or chunked (the logits never lie in memory together)",         \
       ADEPT_EXPERT)                                                                                                    \
+    X(offload, WORD, int, adept_offload_name, "none", ADEPT_NO_UNIT, "offload", "WHAT",                                \
+      "What lies in the hosts' memory and goes over PCIe: none (default), optimizer (its state, and it steps there) "  \
+      "or parameters (with --fsdp full: weights and gradients, too)",                                                  \
+      ADEPT_EXPERT)                                                                                                    \
     X(trainer, WORD, int, adept_trainer_name, "torch", ADEPT_NO_UNIT, "trainer", "NAME",                               \
       "Whose training program it is, which says how many bytes the states of a parameter take and what is sent "       \
       "beside "                                                                                                        \
@@ -288,6 +292,7 @@ ADEPT_API const char *adept_fsdp_name(size_t fsdp);           /* "none", "full",
 ADEPT_API const char *adept_zero_name(size_t zero);           /* "auto", "0", "1", "2", "3" */
 ADEPT_API const char *adept_pipeline_name(size_t schedule);   /* "1f1b", "interleaved", "zb1p", "zbv" */
 ADEPT_API const char *adept_checkpoint_name(size_t checkpoint); /* "none", "full", "selective", "blocks:N" */
+ADEPT_API const char *adept_offload_name(size_t offload);       /* "none", "optimizer", "parameters" */
 ADEPT_API const char *adept_loss_name(size_t loss);           /* "whole", "chunked" */
 ADEPT_API const char *adept_trainer_name(size_t trainer);     /* "torch", "megatron", "deepspeed", "nemo" */
 

@@ -35,6 +35,7 @@ typedef enum adept_recomputation {
     ADEPT_RECOMPUTE_SELECTIVE,
     ADEPT_RECOMPUTE_BLOCKS
 } adept_recomputation;
+typedef enum adept_offload { ADEPT_OFFLOAD_NONE, ADEPT_OFFLOAD_OPTIMIZER, ADEPT_OFFLOAD_PARAMETERS } adept_offload;
 typedef enum adept_logits { ADEPT_LOGITS_WHOLE, ADEPT_LOGITS_CHUNKED } adept_logits;
 typedef enum adept_trainer {
     ADEPT_TRAINER_TORCH,
@@ -46,7 +47,7 @@ typedef enum adept_trainer {
 /* What a run says of a layout; members of adept_run. 0: nothing. */
 typedef struct adept_mesh_words {
     int64_t gpus, dp, tp, pp, virtual_stages, cp, ep, global_batch;
-    int fsdp, zero, schedule, activation_checkpoint, loss, trainer;
+    int fsdp, zero, schedule, activation_checkpoint, loss, offload, trainer;
     bool sp;
     /* for how many stages there are blocks, clocks and limits; 0: nothing is said by stage */
     int64_t stage_blocks, stage_clocks, stage_limits;
@@ -66,6 +67,7 @@ typedef struct adept_mesh {
     adept_recomputation recompute;
     int64_t recompute_blocks; /* of a stage, where they are counted */
     adept_trainer trainer;
+    adept_offload offload;
     bool plain; /* every GPU has the whole model and nothing is computed again: gpus say all of it */
 } adept_mesh;
 
