@@ -340,8 +340,8 @@ static adept_status try_words(changer *c)
 
 #define LIMITS 25
 
-/* One limit for all: that of least energy. Clocks by stage: those at which stages that wait still keep up with the slowest
- * one, so that the pipeline's slack becomes joules (Perseus). */
+/* One limit for all: that of least energy. Clocks by stage: those at which stages that wait still keep up with the
+ * slowest one, so that the pipeline's slack becomes joules (Perseus). */
 static adept_status try_layout_limits(changer *c)
 {
     const adept_specs *specs = &c->x->step->hw->specs;

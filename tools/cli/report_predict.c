@@ -292,11 +292,12 @@ static void print_layout_times(FILE *out, const adept_predicted_step *r)
     if (l->slack.clocks_mhz.n == 0) return;
     const adept_field list = {.kind = ADEPT_FIELD_STAGES};
     char text[ADEPT_FIELD_TEXT_BYTES];
-    fprintf(out, "  Stages that wait can run slower. The step then takes %+.1f %% and %+.1f %% joules, with\n"
-                 "    --stage-clocks %s\n",
-            100 * (l->slack.step_time_s / r->prediction.step_time_s - 1),
-            100 * (l->slack.energy_step_j / r->prediction.energy_step_j - 1),
-            adept_field_text(text, &list, &l->slack.clocks_mhz));
+    fprintf(
+        out,
+        "  Stages that wait could run slower, for %.1f %% less energy and %.1f %% more time:\n    --stage-clocks %s\n",
+        100 * (1 - l->slack.energy_step_j / r->prediction.energy_step_j),
+        100 * (l->slack.step_time_s / r->prediction.step_time_s - 1),
+        adept_field_text(text, &list, &l->slack.clocks_mhz));
 }
 
 /* Of the worst rank; near: what is said of fragmentation decides. */
