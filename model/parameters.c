@@ -12,7 +12,7 @@
 /* Boards of 70 to 700 W idle at 0.09 to 0.17 of their limit; used where the sheet has no idle_w. */
 #define IDLE_SHARE_OF_TDP 0.12
 #define PLACEHOLDER_STATIC_W 50.0 /* any number within the bounds: it acts on nothing */
-/* 220 GB/s of bus bandwidth measured over 300 GB/s of NVLink 3 in one direction (docs/MODEL.md, resolution 10). */
+/* 220 GB/s of bus bandwidth measured over 300 GB/s of NVLink 3 in one direction (model/README.md, resolution 10). */
 #define ALLREDUCE_SHARE_OF_LINK 0.73
 
 /* ---- granularity ---- */

@@ -1,7 +1,7 @@
 /** @file thesis.c  The law of the ADEPT thesis: time and power of a step from sums and means of the workload
  * (granularity "model").
  *
- *  Numbers in brackets are the thesis's; "resolution N" is the entry of docs/MODEL.md that says how an ambiguous or
+ *  Numbers in brackets are the thesis's; "resolution N" is the entry of model/README.md that says how an ambiguous or
  * missing point was settled. Seconds, bytes, watts and FLOPs (a multiply-add is 2) throughout. Rows stand side by side
  * and compilers vectorise the loops over them (CMakeLists.txt): a fit evaluates them millions of times. */
 #include "thesis.h"

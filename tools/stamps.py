@@ -26,8 +26,8 @@ DOCUMENTS = {
                   ["tools/zoo/check_models.py", "tools/zoo/model_kinds.py"]),
     "OPERATORS.md": ("python3 tools/zoo/check_operators.py --adept PROGRAM --table docs/OPERATORS.md",
                      ["data/operator_arguments.csv", "tools/zoo/check_operators.py", "tools/zoo/operator_calls.py"]),
-    "TORCHVISION.md": ("tools/zoo/export_models.py --all-torchvision ZOO && tools/zoo/check_zoo.py ZOO REFERENCE.csv --adept PROGRAM "
-                       "--table docs/TORCHVISION.md", ["tools/zoo/check_zoo.py", "tools/zoo/export_models.py"]),
+    "accuracy/TORCHVISION.md": ("tools/zoo/export_models.py --all-torchvision ZOO && tools/zoo/check_zoo.py ZOO REFERENCE.csv --adept PROGRAM "
+                       "--table docs/accuracy/TORCHVISION.md", ["tools/zoo/check_zoo.py", "tools/zoo/export_models.py"]),
 }
 
 

@@ -64,7 +64,6 @@ NOT_RUN = [
 INSTALLED = ("torch", "torchvision", "gnuplot", "curl", "port")
 # Blocks of Python likewise.
 NOT_RUN_PYTHON = [
-    (r"transformers", "never", "needs transformers, as the text says"),
     (r'torch\.device\("meta"\)|torch\.export', "torch2", "needs PyTorch 2.1"),
     (r"torchvision", "torchvision", "needs torchvision"),
     (r"", "torch", "needs PyTorch"),

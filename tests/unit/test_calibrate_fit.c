@@ -74,7 +74,7 @@ static size_t check_identifiable(const synthetic *s, const adept_fit *fit, doubl
 }
 
 /* With the references of the saturation functions given: the sigmoid hardly tells them from the efficiencies
- * (docs/MODEL.md, resolution 3). */
+ * (model/README.md, resolution 3). */
 static const adept_parameter references[] = {{"r_m", 900}, {"r_n", 120}, {"r_k", 1500}, {"r_c", 1500}, {"r_s", 120}};
 
 static void without_noise_everything_determined_is_found(void **state)

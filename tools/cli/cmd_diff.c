@@ -51,11 +51,11 @@ static adept_status check(adept_cli *cli, void *record)
 }
 
 static const adept_option_row rows[] = {
-    {"new-gpu", "NAME|FILE", 1, "NEW runs on this one instead: what another GPU changes", ADEPT_OPT_TEXT,
-     .at = AT(new_gpu)},
-    {"new-precision", "P", 2, "NEW runs in this one instead of --precision", ADEPT_OPT_CHOICE, .at = AT(new_precision),
-     .given = AT(new_precision_given), .names = adept_precision_name},
-    {"new-batch", "N", 2, "NEW runs with this one instead of --batch", ADEPT_OPT_COUNT, .at = AT(new_batch), .low = 1},
+    {"new-gpu", "NAME|FILE", 1, "NEW runs on this GPU: what another GPU changes", ADEPT_OPT_TEXT, .at = AT(new_gpu)},
+    {"new-precision", "P", 2, "NEW runs in this precision instead of --precision", ADEPT_OPT_CHOICE,
+     .at = AT(new_precision), .given = AT(new_precision_given), .names = adept_precision_name},
+    {"new-batch", "N", 2, "NEW runs with this batch instead of --batch", ADEPT_OPT_COUNT, .at = AT(new_batch),
+     .low = 1},
     {.group = 3, .help = "The check:"},
     {"fail-above", "PERCENT", 3, "Exit with 7 if what --fail-on names grows by more than this", ADEPT_OPT_PARSED,
      .at = AT(check.limit), .parse = adept_option_percent},
@@ -175,8 +175,8 @@ const adept_command adept_command_diff = {
     .usage = "OLD NEW --gpu NAME|FILE",
     .doc =
         "Compare the predicted step of two models or profiles, module by module: time, energy, arithmetic, traffic and "
-        "memory. Modules are matched by their path; one whose path is new but whose operators and shapes are those of "
-        "one that is gone counts as renamed."
+        "memory. Modules are matched by their path. A module with a new path, and the operators and shapes of a "
+        "module that is gone, counts as renamed."
         "\vExamples:\n"
         "  adept diff old.pt new.pt --gpu a100\n"
         "  adept diff old.profile.json new.pt --gpu a100 --fail-above 5\n"

@@ -346,7 +346,7 @@ static adept_status print_report(adept_cli *cli, work *w)
         printf("GPU: %s, %s\n", w->hw->name,
                adept_calibration_text(calibration, w->hw, &w->sweep.run, w->source.base->precision));
     if (hypothetical(&w->sweep))
-        puts("Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the real one are "
+        puts("Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the real GPU are "
              "kept");
     putchar('\n');
     adept_status status =

@@ -81,7 +81,7 @@ static void warn_of_set(adept_prediction *p, const adept_vary_options *o)
     const size_t most = sizeof p->warnings / sizeof p->warnings[0];
     for (size_t i = 0; i < o->n && p->n_warnings < most; i++)
         snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
-                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real one are kept",
+                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real GPU are kept",
                  o->axes[i].key, o->axes[i].relative ? "x" : "", o->axes[i].numbers[0]);
 }
 

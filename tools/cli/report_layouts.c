@@ -66,7 +66,7 @@ static adept_status print_choices(adept_cli *cli, FILE *out, const adept_choices
 
     if (c->n == 0) return ADEPT_OK;
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        if (c->by[0] == titles[i][0][0]) fprintf(out, "\n%s: order, and regret of the one chosen\n", titles[i][1]);
+        if (c->by[0] == titles[i][0][0]) fprintf(out, "\n%s: order, and regret of the chosen layout\n", titles[i][1]);
     for (size_t i = 0; i < c->n; i++) {
         const adept_layout_choice *of = &c->choices[i];
         rows += of->n;

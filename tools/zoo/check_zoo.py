@@ -2,7 +2,7 @@
 """Compare adept's counts of every torchvision classification model with torchvision's own, and write the table.
 
     tools/zoo/export_models.py --all-torchvision DIR     # first: writes the files and DIR/index.csv
-    tools/zoo/check_zoo.py DIR REFERENCE.csv [--adept PROGRAM] [--table docs/TORCHVISION.md]
+    tools/zoo/check_zoo.py DIR REFERENCE.csv [--adept PROGRAM] [--table docs/accuracy/TORCHVISION.md]
 
 REFERENCE.csv has columns builder, input_h, input_w, num_params, gmacs: num_params and _ops of the weights' meta data.
 Parameters must be equal, forward MACs within 0.5 %, unless EXCEPTIONS gives the convention that makes the difference.
@@ -118,7 +118,7 @@ def main():
         print("missing: " + builder, file=sys.stderr)
     print("{} files of {} builders, {} failed, {} builders missing".format(len(lines), len(seen), failed, len(missing)))
     if args.table:
-        pathlib.Path(args.table).write_text(stamps.stamped("TORCHVISION.md", document(lines)), encoding="utf-8")
+        pathlib.Path(args.table).write_text(stamps.stamped("accuracy/TORCHVISION.md", document(lines)), encoding="utf-8")
     return 1 if failed or missing else 0
 
 
