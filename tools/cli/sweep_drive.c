@@ -87,7 +87,8 @@ static const adept_option_row rows[] = {
      .at = AT(measure.repeat), .low = 1, .high = 100000},
     {"baseline", "KEY=VALUE", 1,
      "The point that the others are held against: what they gain in energy times time (or in what --objective says), "
-     "what they lose in time, and whether that is more than runs differ by. Repeatable: a value of each key that varies",
+     "what they lose in time, and whether that is more than runs differ by. Repeatable: a value of each key that "
+     "varies",
      ADEPT_OPT_PARSED, .at = AT(baseline), .parse = adept_vary_add},
     {"restore", NULL, 1, "Put back what a killed run left, and do nothing else", ADEPT_OPT_FLAG, .at = AT(restore)},
     {"synthesis", NULL, 1,

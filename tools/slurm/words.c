@@ -131,7 +131,8 @@ adept_status adept_slurm_objective(void *field, const adept_slurm_key *key, char
             *(int32_t *)field = (int32_t)i;
             return ADEPT_OK;
         }
-    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is none of time, energy, edp, ed2p, thrift", key->name, text);
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is none of time, energy, edp, ed2p, thrift", key->name,
+                           text);
 }
 
 const char *adept_slurm_objective_name(int32_t objective)
