@@ -88,12 +88,24 @@ static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
 
 /* ---- specs ---- */
 
-static adept_status check_range(size_t spec, double value, adept_error *err)
+static size_t range_of(size_t spec)
 {
-    const char *name = infos[spec].name;
     size_t i = 0;
     while (spec > (size_t)ranges[i].last)
         i++;
+    return i;
+}
+
+void adept_spec_range(double range[2], adept_spec spec)
+{
+    range[0] = ranges[range_of(spec)].low;
+    range[1] = ranges[range_of(spec)].high;
+}
+
+static adept_status check_range(size_t spec, double value, adept_error *err)
+{
+    const char *name = infos[spec].name;
+    const size_t i = range_of(spec);
     if (!(value >= ranges[i].low && value <= ranges[i].high))
         return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is outside %g to %g %s: is it in that unit?", name,
                                value, ranges[i].low, ranges[i].high, ranges[i].unit);

@@ -32,14 +32,32 @@ static double loss(const selection *s, double bytes_per_s, double hop_s)
     return sum;
 }
 
+/* What both may be: bounds of the parameter, and of the number of the sheet that it becomes. */
+static void bounds_of(double low[2], double high[2], const adept_hwprofile *hw)
+{
+    static const struct {
+        adept_operator_parameter parameter;
+        adept_spec spec;
+    } both[2] = {{ADEPT_OP_bw_eff_bytes_per_s, ADEPT_SPEC_allreduce_link_share},
+                 {ADEPT_OP_l_hop_s, ADEPT_SPEC_allreduce_hop_s}};
+    for (int i = 0; i < 2; i++) {
+        const adept_parameter_info *info = adept_operator_parameter_info(both[i].parameter);
+        const double whole = i == 0 ? 0.5 * hw->specs.link_bytes_per_s : 1.0;
+        double sheet[2];
+        adept_spec_range(sheet, both[i].spec);
+        low[i] = fmax(info->low, whole * sheet[0]); /* NAN, of a GPU without a link, counts for nothing */
+        high[i] = fmin(info->high, whole * sheet[1]);
+    }
+}
+
 /* A grid over the bounds of both, then finer ones around the best. */
 static void search(double *bytes_per_s, double *hop_s, const selection *s)
 {
     enum { HALF = 8, ROUNDS = 8 };
-    const adept_parameter_info *bw = adept_operator_parameter_info(ADEPT_OP_bw_eff_bytes_per_s),
-                               *hop = adept_operator_parameter_info(ADEPT_OP_l_hop_s);
-    double half[2] = {0.5 * log(bw->high / bw->low), 0.5 * log(hop->high / hop->low)};
-    double middle[2] = {log(bw->low) + half[0], log(hop->low) + half[1]}, best = INFINITY;
+    double low[2], high[2];
+    bounds_of(low, high, s->hw);
+    double half[2] = {0.5 * log(high[0] / low[0]), 0.5 * log(high[1] / low[1])};
+    double middle[2] = {log(low[0]) + half[0], log(low[1]) + half[1]}, best = INFINITY;
     for (int round = 0; round < ROUNDS; round++) {
         double found[2] = {middle[0], middle[1]};
         for (int i = -HALF; i <= HALF; i++) {
@@ -55,8 +73,8 @@ static void search(double *bytes_per_s, double *hop_s, const selection *s)
         half[0] /= 3.0;
         half[1] /= 3.0;
     }
-    *bytes_per_s = fmin(bw->high, fmax(bw->low, exp(middle[0])));
-    *hop_s = fmin(hop->high, fmax(hop->low, exp(middle[1])));
+    *bytes_per_s = fmin(high[0], fmax(low[0], exp(middle[0])));
+    *hop_s = fmin(high[1], fmax(low[1], exp(middle[1])));
 }
 
 /* ---- errors ---- */
@@ -141,7 +159,10 @@ static adept_status fit(adept_collective_fit *out, const selection *all, bool *l
 {
     static const char *const schemes[] = {"gpus", "size", "source"};
     adept_status status = ADEPT_OK;
+    double low[2], high[2];
     search(&out->bytes_per_s, &out->hop_s, all);
+    bounds_of(low, high, all->hw);
+    out->bandwidth_is_free = out->bytes_per_s < 0.999 * high[0] && out->bytes_per_s > 1.001 * low[0];
     for (size_t i = 0; i < all->rows->n; i++)
         if (!all->left_out[i])
             add(&out->in_sample, log_error(&all->rows->rows[i], all->hw, out->bytes_per_s, out->hop_s));

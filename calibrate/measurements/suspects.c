@@ -281,11 +281,10 @@ adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
     }
     if (n_layouts == d->n) n_layouts = 0; /* the first of them is an error */
     if (n_layouts > 0)
-        ok = adept_dataset_warn(
-            d,
-            "%zu row%s of a layout (tp, pp, fsdp, ...) and left out: no parameter of a GPU is fitted to "
-            "such, but adept evaluate and calibrate --layouts take them",
-            n_layouts, n_layouts == 1 ? " is" : "s are");
+        ok = adept_dataset_warn(d,
+                                "%zu row%s of a layout (tp, pp, fsdp, ...) and left out: no parameter of a GPU is "
+                                "fitted to such, but adept evaluate and calibrate --layouts take them",
+                                n_layouts, n_layouts == 1 ? " is" : "s are");
     for (size_t i = 0; i < d->n && ok; i++) {
         adept_dataset_row *m = &d->rows[i];
         m->suspect = m->absurd = m->mistaken = NULL;

@@ -64,6 +64,9 @@ static inline bool adept_spec_is_peak(size_t spec)
     return spec <= ADEPT_SPEC_tensor_fp64_flops_per_s;
 }
 
+/** The least and the most that a sheet may say. */
+ADEPT_API void adept_spec_range(double range[2], adept_spec spec);
+
 typedef enum adept_granularity {
     ADEPT_GRANULARITY_OF_FIT, /* whichever the GPU was fitted with, else "operator"; never a fit's own */
     ADEPT_GRANULARITY_MODEL,

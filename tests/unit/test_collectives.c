@@ -158,6 +158,27 @@ static void the_sheet_gets_it(void **state)
     adept_hwprofile_free(hw);
 }
 
+/* Larger ones that took less time, as on a busy machine: the bandwidth is as high as a sheet may say, and can be read. */
+static void noise_stays_within_the_sheet(void **state)
+{
+    (void)state;
+    adept_hwprofile *hw = open_gpu("l4"), *written = NULL;
+    adept_collective_row noise[] = {{.gpus = 2, .bytes = 65536, .time_s = 0.0203278},
+                                    {.gpus = 2, .bytes = 262144, .time_s = 0.00386222},
+                                    {.gpus = 2, .bytes = 1048576, .time_s = 0.002089}};
+    const adept_collective_rows rows = {.rows = noise, .n = 3, .file = "toy.csv"};
+    adept_collective_fit fit;
+    char *text = NULL;
+    assert_int_equal(adept_collectives_fit(&fit, &rows, hw, NULL), ADEPT_OK);
+    assert_false(fit.bandwidth_is_free);
+    assert_int_equal(adept_collectives_apply(hw, &fit, "toy.csv", NULL), ADEPT_OK);
+    assert_int_equal(adept_collective_fit_to_hwprofile(&text, hw, NULL), ADEPT_OK);
+    assert_int_equal(adept_hwprofile_from_json(&written, "l4", text, strlen(text), NULL), ADEPT_OK);
+    free(text);
+    adept_hwprofile_free(written);
+    adept_hwprofile_free(hw);
+}
+
 static void too_few_are_refused(void **state)
 {
     (void)state;
@@ -209,7 +230,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_in_any_order),        cmocka_unit_test(faults_have_a_place),
         cmocka_unit_test(the_truth_is_found),          cmocka_unit_test(few_rows_predict_nothing),
-        cmocka_unit_test(the_sheet_gets_it),           cmocka_unit_test(too_few_are_refused),
+        cmocka_unit_test(the_sheet_gets_it),           cmocka_unit_test(noise_stays_within_the_sheet),
+        cmocka_unit_test(too_few_are_refused),
         cmocka_unit_test(too_many_groups_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

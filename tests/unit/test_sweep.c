@@ -182,10 +182,8 @@ static void make_grid(random_grid *g, adept_hwprofile *hw)
 static double per_sample(const known_point *k, int objective)
 {
     double t = k->p.step_time_s / k->samples, e = k->p.energy_step_j / k->samples;
-    return objective == ADEPT_AIM_TIME     ? t
-           : objective == ADEPT_AIM_ENERGY ? e
-           : objective == ADEPT_AIM_EDP    ? t * e
-                                           : t * t * e;
+    return (objective == ADEPT_AIM_TIME ? 1 : e) * (objective == ADEPT_AIM_ENERGY ? 1 : t) *
+           (objective == ADEPT_AIM_ED2P ? t : 1);
 }
 
 static bool counts(const known_point *k)

@@ -200,8 +200,10 @@ static adept_status report_collectives(adept_cli *cli, FILE *out, const adept_co
     add_link_line(&table, "in-sample", "", "", &fit->in_sample);
     fputs("All-reduces  from ", out);
     print_names(out, &o->collectives);
-    fprintf(out, "\n  bandwidth %s, one hop %s; %zu rows below 64 KiB not used\n\n",
-            adept_units_si(fit->bytes_per_s, "B/s").s, adept_units_time(fit->hop_s).s, fit->n_small);
+    fprintf(out, "\n  bandwidth %s%s, one hop %s; %zu rows below 64 KiB not used\n\n",
+            adept_units_si(fit->bytes_per_s, "B/s").s,
+            fit->bandwidth_is_free ? "" : " (as far as a sheet may say: times hardly grow with the size)",
+            adept_units_time(fit->hop_s).s, fit->n_small);
     return adept_table_end(cli, &table, out);
 }
 

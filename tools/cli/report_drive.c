@@ -198,7 +198,8 @@ static adept_status print_text(adept_cli *cli, FILE *out, const answers *a)
             a->by_step ? "the mean of the steps that the command marked" : "whole runs of the command");
     adept_status status = adept_rows_end(cli, &rows, out);
     if (d->baseline < d->done)
-        fprintf(out, "\n%s gain: + is less %s than at the baseline; time: + is longer.%s\n", adept_drive_gain_name(aim),
+        fprintf(out, "\n%s gain: + is less %s than at the baseline; time: + is longer.%s\n",
+                adept_drive_gain_name(aim),
                 adept_aim_text(aim == ADEPT_AIM_TIME ? ADEPT_AIM_EDP : aim) + strlen("least "),
                 d->options->measure.repeat > 1 || a->by_step ? " *: more than runs of one setting differ by (95 %)"
                                                              : " --repeat tells what is noise");

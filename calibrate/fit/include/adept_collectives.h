@@ -18,6 +18,7 @@ typedef struct adept_collective_error {
 
 typedef struct adept_collective_fit {
     double bytes_per_s, hop_s; /* the sheet's allreduce_link_share times its link, and allreduce_hop_s */
+    bool bandwidth_is_free;    /* else it stands at a bound: the rows do not tell it */
     size_t n_rows, n_small;    /* fitted; left out as too small */
     adept_collective_error in_sample;
     size_t n_groups;
