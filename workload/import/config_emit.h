@@ -48,7 +48,6 @@ void adept_emit_leave(adept_emitter *e, adept_emit_place before);
 int32_t adept_emit_int(adept_emitter *e, int64_t v);
 int32_t adept_emit_float(adept_emitter *e, double v);
 int32_t adept_emit_bool(adept_emitter *e, bool v);
-int32_t adept_emit_text(adept_emitter *e, const char *v);
 
 /** A tensor that the model is given. */
 int32_t adept_emit_input(adept_emitter *e, const char *name);
