@@ -1,5 +1,5 @@
 /** @file config_emit.c  Operators into a graph, by the names and arguments that PyTorch has for them. */
-#include "config_emit.h"
+#include "config_build.h"
 #include "export_schema.h"
 #include <math.h>
 #include <stdarg.h>
