@@ -17,7 +17,9 @@ static int slices_of_board(int slices, int gigabytes)
     return 7;
 }
 
-double adept_mig_share(const char *text, size_t length)
+/* How much of its board a MIG instance is, by its profile's name anywhere in a text of that length, "a100_1g.5gb":
+ * 1/7; NAN: there is none. */
+static double mig_share(const char *text, size_t length)
 {
     for (size_t i = 0; i + 4 < length; i++) { /* "1g.5gb", "3g.20gb", "1g.5gb+me" */
         size_t at = i + 3;
@@ -51,7 +53,7 @@ bool adept_tres_gpus_read(adept_tres_gpus *out, const char *list)
         if (!is_gpu && !is_shard) continue;
         double value = *equals == '=' && isdigit((unsigned char)equals[1]) ? adept_number_value(equals + 1) : NAN;
         if (!(value <= most) || value != floor(value)) return false;
-        double share = is_gpu ? adept_mig_share(p, length) : NAN;
+        double share = is_gpu ? mig_share(p, length) : NAN;
         if (is_shard)
             out->shards = fmax(out->shards, value); /* with a type, and all of them */
         else if (length == gpu_length)

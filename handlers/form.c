@@ -108,11 +108,6 @@ void adept_form_like_first(adept_call *c)
     like(c, 0);
 }
 
-void adept_form_like_second(adept_call *c)
-{
-    like(c, 1);
-}
-
 void adept_form_like_third(adept_call *c)
 {
     like(c, 2);

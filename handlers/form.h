@@ -43,7 +43,6 @@ adept_tensor *adept_form_out(adept_call *c, adept_dtype dtype, int ndim, const i
 /** Argument of that position, which must be a tensor; fails the call, never NULL. */
 const adept_tensor *adept_form_tensor(adept_call *c, int position);
 void adept_form_like_first(adept_call *c);
-void adept_form_like_second(adept_call *c);
 void adept_form_like_third(adept_call *c);
 /** torch.result_type of the first two arguments. */
 adept_dtype adept_form_common_type(const adept_call *c);

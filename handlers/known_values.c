@@ -448,65 +448,37 @@ static void unique(adept_call *c, adept_tensor *out)
 }
 
 static const struct {
-    const char *name;
+    const char *names;
     row_function *rows;
     bool last; /* without argument dim along the last dimension, not along all */
     move_function *moves;
     void (*other)(adept_call *c, adept_tensor *out);
 } table[] = {
-    {"aten::sum", .rows = sum},
-    {"aten::nansum", .rows = sum},
+    {"aten::sum aten::nansum", .rows = sum},
     {"aten::mean", .rows = mean},
     {"aten::prod", .rows = product},
-    {"aten::any", .rows = any},
-    {"aten::all", .rows = any},
-    {"aten::count_nonzero", .rows = any},
-    {"aten::max", .rows = extremum},
-    {"aten::min", .rows = extremum},
-    {"aten::amax", .rows = extremum},
-    {"aten::amin", .rows = extremum},
-    {"aten::argmax", .rows = extremum},
-    {"aten::argmin", .rows = extremum},
-    {"aten::aminmax", .rows = extremum},
-    {"aten::cummax", .rows = extremum},
-    {"aten::cummin", .rows = extremum},
-    {"aten::cumsum", .rows = running},
-    {"aten::cumprod", .rows = running},
+    {"aten::any aten::all aten::count_nonzero", .rows = any},
+    {"aten::max aten::min aten::amax aten::amin aten::argmax aten::argmin aten::aminmax aten::cummax aten::cummin",
+     .rows = extremum},
+    {"aten::cumsum aten::cumprod", .rows = running},
     {"aten::diff", .rows = differences, .last = true},
     {"aten::sort", .rows = sorted, .last = true},
     {"aten::msort", .rows = sorted},
-    {"aten::argsort", .rows = sorted, .last = true},
-    {"aten::topk", .rows = sorted, .last = true},
-    {"aten::kthvalue", .rows = sorted, .last = true},
+    {"aten::argsort aten::topk aten::kthvalue", .rows = sorted, .last = true},
     {"aten::median", .rows = sorted},
-    {"aten::flip", .moves = flipped},
-    {"aten::fliplr", .moves = flipped},
-    {"aten::flipud", .moves = flipped},
+    {"aten::flip aten::fliplr aten::flipud", .moves = flipped},
     {"aten::roll", .moves = rolled},
-    {"aten::repeat", .moves = repeated},
-    {"aten::tile", .moves = repeated},
+    {"aten::repeat aten::tile", .moves = repeated},
     {"aten::repeat_interleave", .moves = interleaved},
     {"aten::index_select", .moves = selected},
-    {"aten::gather", .moves = gathered},
-    {"aten::take", .moves = gathered},
-    {"aten::take_along_dim", .moves = gathered},
-    {"aten::tril", .moves = in_triangle},
-    {"aten::triu", .moves = in_triangle},
-    {"aten::index", .moves = indexed},
-    {"aten::_unsafe_index", .moves = indexed},
+    {"aten::gather aten::take aten::take_along_dim", .moves = gathered},
+    {"aten::tril aten::triu", .moves = in_triangle},
+    {"aten::index aten::_unsafe_index", .moves = indexed},
     {"aten::masked_select", .moves = masked},
-    {"aten::where", .other = choose},
-    {"aten::masked_fill", .other = choose},
-    {"aten::mm", .other = multiply},
-    {"aten::mv", .other = multiply},
-    {"aten::dot", .other = multiply},
-    {"aten::matmul", .other = multiply},
-    {"aten::outer", .other = multiply},
-    {"aten::ger", .other = multiply},
-    {"aten::nonzero", .other = positions},
-    {"aten::argwhere", .other = positions},
-    {"aten::_unique", .other = unique},
-    {"aten::_unique2", .other = unique},
+    {"aten::where aten::masked_fill", .other = choose},
+    {"aten::mm aten::mv aten::dot aten::matmul aten::outer aten::ger", .other = multiply},
+    {"aten::nonzero aten::argwhere", .other = positions},
+    {"aten::_unique aten::_unique2", .other = unique},
 };
 
 static bool all_known(const adept_call *c)
@@ -529,7 +501,7 @@ void adept_known_values(adept_call *c)
     bool spreads = self->spread || self->dtype == ADEPT_BOOL || !adept_dtype_has_fraction(out->dtype);
     if (!(small && known) && !spreads) return;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (strcmp(table[i].name, adept_call_op(c)) != 0) continue;
+        if (!adept_op_has_name(table[i].names, adept_call_op(c))) continue;
         if (known && small && table[i].rows)
             by_rows(c, table[i].rows, self, out, second, table[i].last);
         else if (known && small && table[i].moves)

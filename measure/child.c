@@ -138,20 +138,20 @@ static unsigned long long started(pid_t pid)
     return state == 'X' || (state == 'Z' && threads < 2) ? 0 : start; /* a first thread may end before others do */
 }
 
-bool adept_attached_open(adept_attached *process, pid_t pid)
-{
-    *process = (adept_attached){.pid = pid, .fd = (int)syscall(SYS_pidfd_open, pid, 0)};
-    if (process->fd < 0) process->start = started(pid);
-    if (adept_attached_runs(process)) return true;
-    adept_attached_close(process);
-    return false;
-}
-
-bool adept_attached_runs(const adept_attached *process)
+static bool still_runs(const adept_attached *process)
 {
     struct pollfd ended = {.fd = process->fd, .events = POLLIN};
 
     return process->fd >= 0 ? poll(&ended, 1, 0) <= 0 : process->start > 0 && started(process->pid) == process->start;
+}
+
+bool adept_attached_open(adept_attached *process, pid_t pid)
+{
+    *process = (adept_attached){.pid = pid, .fd = (int)syscall(SYS_pidfd_open, pid, 0)};
+    if (process->fd < 0) process->start = started(pid);
+    if (still_runs(process)) return true;
+    adept_attached_close(process);
+    return false;
 }
 
 void adept_attached_close(adept_attached *process)
@@ -173,7 +173,7 @@ void adept_child_watch(adept_child *child, const adept_attached *process, double
     while (goes_on) {
         siginfo_t info;
         double now_s = adept_clock_s(), left_s = child->begin_s + duration_s - now_s;
-        if (!(left_s > 0) || (process && !adept_attached_runs(process))) break;
+        if (!(left_s > 0) || (process && !still_runs(process))) break;
         int signal = next_signal(&info, fmin(left_s, process ? look_s : tick_s));
         if (tick && now_s - ticked_s >= tick_s) {
             tick(data);

@@ -1,6 +1,6 @@
 /** @file measured.c  Sums over sensors, and the JSON of a recording. */
 #include "adept_measured.h"
-#include "describe.h"
+#include "recorded.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "adept_clock.h"
 #include "adept_grow.h"
 #include "deadline.h"
-#include "journal.h"
 #include "recorded.h"
 #include <errno.h>
 #include <math.h>

@@ -86,9 +86,6 @@ typedef struct adept_diff_pair {
     bool renamed;
 } adept_diff_pair;
 
-/** Every module of both sides is in exactly one pair; the array lies in the arena. @return false when memory is out */
-bool adept_diff_match(adept_arena *arena, adept_diff_pair **out, size_t *n, const adept_diff_modules *old,
-                      const adept_diff_modules *now);
 
 /** Pairs -> rows of modules that differ in list indices only and changed alike. @return false when memory is out */
 bool adept_diff_rows(adept_arena *arena, adept_diff_row **out, size_t *n, const adept_diff_pair *pairs, size_t n_pairs,

@@ -108,8 +108,6 @@ struct adept_call {
 const char *adept_demand_of(const adept_demand *demands, const adept_op *row);
 /** Fails the call if its tensors are not such. */
 void adept_call_demand(adept_call *c, const char *text);
-/** Is it among the names that an operator's row has, one behind the other? */
-bool adept_op_has_name(const char *names, const char *op);
 
 struct adept_cost {
     adept_call *call;

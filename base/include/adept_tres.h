@@ -15,8 +15,5 @@ typedef struct adept_tres_gpus {
 
 /** @return false: a count of GPUs is not a whole number, or too large to be one */
 bool adept_tres_gpus_read(adept_tres_gpus *out, const char *list);
-/** How much of its board a MIG instance is, by its profile's name anywhere in a text of that length, "a100_1g.5gb":
- * 1/7; NAN: there is none. */
-double adept_mig_share(const char *text, size_t length);
 
 #endif

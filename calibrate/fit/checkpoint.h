@@ -8,7 +8,7 @@
 
 /* The result of a sub-fit. */
 typedef struct adept_sub_fit {
-    char key[ADEPT_SHA256_SIZE]; /* fit_key.h */
+    char key[ADEPT_SHA256_SIZE]; /* of all that determines what it finds */
     char name[128];              /* for people */
     bool converged;
     int generations;

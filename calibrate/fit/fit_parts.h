@@ -71,13 +71,5 @@ adept_status adept_run_solve(adept_fit_run *out, const adept_objective *o, const
 
 /* ---- its name in a checkpoint ---- */
 
-/**
- * A digest of everything that determines what a sub-fit finds. Rows enter by what the evaluator predicts for them at
- * some points, so that this need not know how it predicts.
- * @param start    on the unit cube
- * @param scratch  as adept_objective_n_scratch() says
- */
-adept_status adept_fit_key(char key[ADEPT_SHA256_SIZE], const adept_objective *o, const adept_fit_options *options,
-                           const double *start, double *scratch, adept_error *err);
 
 #endif

@@ -3,10 +3,195 @@
 #include "adept_operator_model.h"
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <nlopt.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Which tiles a library uses, from the times of its kernels: greedy search over short menus. With one tile missing,
+ * the law is off by tens of percent wherever the library would use it; with one too many, the law is too fast wherever
+ * the library does not. So tiles are added one at a time, the parameters fitted anew with each, and a tile must pay for
+ * itself. */
+
+#define SEARCH_EVALUATIONS 40
+#define CHOSEN_EVALUATIONS 200 /* else the next tile would be paid for with what this one's parameters still owe */
+#define LEAST_GAIN 0.015       /* of the loss, relative */
+#define MAX_MENU 4
+#define MAX_CANDIDATES 64
+
+static const struct {
+    double m, n;
+} tile_sides[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128}, {64, 64}, {128, 32},
+                  {32, 128},  {64, 32},   {32, 64},   {32, 32},  {16, 128}, {128, 16}, {16, 64},  {64, 16}};
+#define N_SIDES (sizeof tile_sides / sizeof tile_sides[0])
+static const int winograd_sides[] = {0, 2, 4};
+
+typedef struct search {
+    const adept_kernel_problem *problem;
+    adept_tile_menu menu; /* so far */
+    const double *x;      /* start */
+    size_t n;
+    adept_tile candidates[MAX_CANDIDATES];
+    double loss[MAX_CANDIDATES];
+    double found[MAX_CANDIDATES][ADEPT_KERNEL_MAX_FREE];
+    adept_status status[MAX_CANDIDATES];
+    adept_error err[MAX_CANDIDATES];
+} search;
+
+static bool on_menu(const adept_tile_menu *menu, const adept_tile *tile)
+{
+    for (size_t i = 0; i < menu->n; i++)
+        if (menu->tiles[i].winograd == tile->winograd && menu->tiles[i].m == tile->m && menu->tiles[i].n == tile->n)
+            return true;
+    return false;
+}
+
+/* Winograd's algorithm serves few shapes, so the first tile of a menu is a plain one. */
+static void list_candidates(search *s)
+{
+    s->n = 0;
+    size_t algorithms = s->problem->family == ADEPT_FAMILY_CONV && s->menu.n > 0 ? 3 : 1;
+    for (size_t a = 0; a < algorithms; a++) {
+        for (size_t i = 0; i < N_SIDES && s->n < MAX_CANDIDATES; i++) {
+            adept_tile tile = {winograd_sides[a], tile_sides[i].m, tile_sides[i].n};
+            if (!on_menu(&s->menu, &tile)) s->candidates[s->n++] = tile;
+        }
+    }
+}
+
+static void try_candidates(void *context, int worker, size_t begin, size_t end)
+{
+    search *s = context;
+    (void)worker;
+    for (size_t i = begin; i < end; i++) {
+        adept_tile_menu menu = s->menu;
+        menu.tiles[menu.n++] = s->candidates[i];
+        memcpy(s->found[i], s->x, sizeof s->found[i]);
+        s->status[i] =
+            adept_kernel_descend(s->problem, &menu, s->found[i], &s->loss[i], SEARCH_EVALUATIONS, &s->err[i]);
+    }
+}
+
+/* Of all candidates on top of the menu so far. */
+static adept_status find_best(size_t *best, search *s, adept_pool *pool, adept_error *err)
+{
+    list_candidates(s);
+    adept_pool_run(pool, try_candidates, s, s->n, 1);
+    *best = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->status[i] != ADEPT_OK) return adept_error_set(err, s->status[i], "%s", s->err[i].message);
+        if (s->loss[i] < s->loss[*best]) *best = i;
+    }
+    return ADEPT_OK;
+}
+
+/* Find the tiles that the library seems to have: the best single one, then others while they help. x is warm-started
+ *  and becomes the parameters of the menu found. The result does not depend on the number of threads. */
+static adept_status choose_tiles(const adept_kernel_problem *p, adept_tile_menu *menu, double *x, adept_pool *pool,
+                                 adept_error *err)
+{
+    search *s = calloc(1, sizeof *s);
+    double loss = INFINITY, start[ADEPT_KERNEL_MAX_FREE];
+    adept_status status = ADEPT_OK;
+    if (!s) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the search of tiles");
+    s->problem = p;
+    s->x = start;
+    while (status == ADEPT_OK && s->menu.n < MAX_MENU) {
+        size_t best;
+        memcpy(start, x, sizeof start);
+        status = find_best(&best, s, pool, err);
+        if (status != ADEPT_OK || !(s->loss[best] < loss * (1.0 - LEAST_GAIN))) break;
+        s->menu.tiles[s->menu.n++] = s->candidates[best];
+        memcpy(x, s->found[best], sizeof s->found[best]);
+        status = adept_kernel_descend(p, &s->menu, x, &loss, CHOSEN_EVALUATIONS, err);
+    }
+    *menu = s->menu;
+    free(s);
+    return status;
+}
+
+/* Errors of the kernel law, beside those of a roofline with one fitted factor. */
+
+#define SHORT_S 1e-4
+
+/* No kernel of this sheet is faster. */
+static double roofline_s(const adept_kernel_row *row)
+{
+    const adept_kernel_case *c = &row->work;
+    double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, 1.0) : c->n;
+    double product_s = 2.0 * c->m * keys * c->k * c->batch / c->flops_per_s;
+    return fmax(fmax(product_s, c->alu_flops / c->alu_flops_per_s), c->bytes / c->bytes_per_s);
+}
+
+/* Measured over roofline, the median: the factor that makes the roofline's absolute log error smallest. */
+static double roofline_factor(const adept_kernel_row *rows, size_t n, double *scratch)
+{
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = rows[i].time_s / roofline_s(&rows[i]);
+    gsl_sort(scratch, 1, n);
+    return n ? gsl_stats_median_from_sorted_data(scratch, 1, n) : 1.0;
+}
+
+/* Errors on the rows of one operator (NULL: all) and one GPU (SIZE_MAX: all) below a time, beside those of a roofline.
+ */
+static adept_kernel_error errors_of(const adept_kernel_fit *fit, const adept_kernel_row *rows, size_t n, const char *op,
+                                    size_t gpu, double below_s, double factor, double *scratch)
+{
+    adept_kernel_error e = {0};
+    for (size_t i = 0; i < n; i++) {
+        if ((op && strcmp(op, rows[i].op) != 0) || (gpu != SIZE_MAX && rows[i].gpu != gpu) ||
+            !(rows[i].time_s < below_s))
+            continue;
+        double error = adept_kernel_row_predict_s(fit, &rows[i]) / rows[i].time_s - 1.0;
+        scratch[e.n++] = fabs(error);
+        e.mape += fabs(error);
+        e.bias += error;
+        e.roofline_mape += fabs(factor * roofline_s(&rows[i]) / rows[i].time_s - 1.0);
+    }
+    if (e.n == 0) return e;
+    gsl_sort(scratch, 1, e.n);
+    e.median = 100.0 * gsl_stats_median_from_sorted_data(scratch, 1, e.n);
+    e.p90 = 100.0 * gsl_stats_quantile_from_sorted_data(scratch, 1, e.n, 0.9);
+    e.mape *= 100.0 / (double)e.n;
+    e.bias *= 100.0 / (double)e.n;
+    e.roofline_mape *= 100.0 / (double)e.n;
+    return e;
+}
+
+static bool is_listed(const adept_kernel_fit *fit, size_t first, const char *op)
+{
+    for (size_t i = first; i < fit->n_ops; i++)
+        if (strcmp(fit->ops[i].op, op) == 0) return true;
+    return false;
+}
+
+/* Errors of a family, by GPU and by operator too; the roofline's factor is fitted on `fitted`. @return false: no
+ * memory */
+static bool score_errors(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *fitted,
+                         size_t n_fitted, const adept_kernel_row *held_out, size_t n_held_out)
+{
+    size_t first = fit->n_ops;
+    double *scratch = calloc(n_fitted + n_held_out + 1, sizeof *scratch);
+    if (!scratch) return false;
+    double factor = roofline_factor(fitted, n_fitted, scratch);
+    fit->in_sample[family] = errors_of(fit, fitted, n_fitted, NULL, SIZE_MAX, INFINITY, factor, scratch);
+    fit->held_out[family] = errors_of(fit, held_out, n_held_out, NULL, SIZE_MAX, INFINITY, factor, scratch);
+    for (size_t gpu = 0; gpu < fit->n_gpus; gpu++)
+        fit->gpu_held_out[family][gpu] = errors_of(fit, held_out, n_held_out, NULL, gpu, INFINITY, factor, scratch);
+    for (size_t i = 0; i < n_held_out && fit->n_ops < ADEPT_KERNEL_MAX_OPS; i++) {
+        const char *op = held_out[i].op;
+        if (is_listed(fit, first, op)) continue;
+        memcpy(fit->ops[fit->n_ops].op, op, sizeof held_out[i].op);
+        fit->ops[fit->n_ops].family = family;
+        fit->ops[fit->n_ops].short_held_out =
+            errors_of(fit, held_out, n_held_out, op, SIZE_MAX, SHORT_S, factor, scratch);
+        fit->ops[fit->n_ops++].held_out = errors_of(fit, held_out, n_held_out, op, SIZE_MAX, INFINITY, factor, scratch);
+    }
+    free(scratch);
+    return true;
+}
 
 #define HELD_OUT 0.2
 #define ROWS_PER_FAMILY 2000
@@ -211,7 +396,7 @@ static adept_status fit_family(adept_kernel_fit *fit, adept_kernel_problem *p, a
     adept_tile_menu menu = {0};
     adept_status status = ADEPT_OK;
     begin(p, fit, x);
-    if (p->family < ADEPT_TILED_FAMILIES) status = adept_kernel_choose_tiles(p, &menu, x, pool, err);
+    if (p->family < ADEPT_TILED_FAMILIES) status = choose_tiles(p, &menu, x, pool, err);
     if (status == ADEPT_OK) status = adept_kernel_descend(p, &menu, x, &loss, MOST_EVALUATIONS, err);
     if (status == ADEPT_OK && p->family == ADEPT_FAMILY_TENSOR) status = try_known_tiles(fit, p, &menu, x, loss, err);
     if (status != ADEPT_OK) return status;
@@ -279,7 +464,7 @@ static adept_status fit_and_score(adept_kernel_fit *fit, drawing *d, const volat
                                   .stop = stop};
         adept_status status = fit_family(fit, &p, pool, err);
         if (status != ADEPT_OK) return status;
-        if (!adept_kernel_score(fit, family, d->fitted, d->n_fitted, d->held_out, d->n_held_out))
+        if (!score_errors(fit, family, d->fitted, d->n_fitted, d->held_out, d->n_held_out))
             return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
         n_families++;
     }

@@ -1,4 +1,4 @@
-/** @file batch_texts.c  Lines of sacct and of jobcomp/filetxt. */
+/** @file batch_jobs.c  Jobs as Slurm's texts tell them: lines of sacct, of jobcomp/filetxt, of scontrol listpids. */
 #include "adept_arena.h"
 #include "adept_batch_jobs.h"
 #include "adept_csv.h"

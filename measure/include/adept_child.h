@@ -39,7 +39,6 @@ typedef struct adept_attached {
 /** @return false: none of that number runs; one that has ended and was not waited for yet does not. Else
  * adept_attached_close() it */
 bool adept_attached_open(adept_attached *process, pid_t pid);
-bool adept_attached_runs(const adept_attached *process);
 void adept_attached_close(adept_attached *process);
 
 /** Wait until some process ends, a time has passed, or INT, TERM or HUP comes.

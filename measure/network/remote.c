@@ -112,27 +112,8 @@ static char *path_of(const char *url)
     return path;
 }
 
-adept_status adept_fetch_json(adept_fetch *fetch, const char *url, cJSON **out, adept_error *err)
-{
-    char shown[ADEPT_URL_SHOWN], *path = path_of(url);
-
-    adept_url_show(shown, url);
-    fetch->help = "";
-    adept_status status = path ? read_file(fetch, path, err) : request(fetch, url, shown, err);
-    curl_free(path);
-    if (status != ADEPT_OK) return status;
-    const char *text = fetch->reply.data ? fetch->reply.data : "";
-    return adept_json_parse_within(out, shown, text, fetch->reply.size, MOST_VALUES, err);
-}
-
-void adept_fetch_close(adept_fetch *fetch)
-{
-    curl_easy_cleanup(fetch->curl);
-    adept_buffer_free(&fetch->reply);
-    *fetch = (adept_fetch){0};
-}
-
-void adept_url_show(char shown[ADEPT_URL_SHOWN], const char *url)
+/* A URL without the secrets that may be in it: user, password, and what a query says. */
+static void show_url(char shown[ADEPT_URL_SHOWN], const char *url)
 {
     CURLU *parts = curl_url();
     char *query = NULL, *rest = NULL;
@@ -149,6 +130,26 @@ void adept_url_show(char shown[ADEPT_URL_SHOWN], const char *url)
     curl_free(query);
     curl_free(rest);
     curl_url_cleanup(parts);
+}
+
+adept_status adept_fetch_json(adept_fetch *fetch, const char *url, cJSON **out, adept_error *err)
+{
+    char shown[ADEPT_URL_SHOWN], *path = path_of(url);
+
+    show_url(shown, url);
+    fetch->help = "";
+    adept_status status = path ? read_file(fetch, path, err) : request(fetch, url, shown, err);
+    curl_free(path);
+    if (status != ADEPT_OK) return status;
+    const char *text = fetch->reply.data ? fetch->reply.data : "";
+    return adept_json_parse_within(out, shown, text, fetch->reply.size, MOST_VALUES, err);
+}
+
+void adept_fetch_close(adept_fetch *fetch)
+{
+    curl_easy_cleanup(fetch->curl);
+    adept_buffer_free(&fetch->reply);
+    *fetch = (adept_fetch){0};
 }
 
 typedef struct unit {
@@ -256,7 +257,7 @@ adept_status adept_remote_add(adept_sensor_search *search, const adept_sensor_ki
         return status; /* out of memory is what the search keeps */
     }
     char shown[ADEPT_URL_SHOWN];
-    adept_url_show(shown, r->url);
+    show_url(shown, r->url);
     sensor->state = r;
     sensor->component = meter->component;
     sensor->width = ADEPT_WIDTH_METER;

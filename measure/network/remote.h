@@ -22,8 +22,6 @@ adept_status adept_fetch_json(adept_fetch *fetch, const char *url, cJSON **out, 
 void adept_fetch_close(adept_fetch *fetch);
 
 #define ADEPT_URL_SHOWN 128
-/** A URL without the secrets that may be in it: user, password, and what a query says. */
-void adept_url_show(char shown[ADEPT_URL_SHOWN], const char *url);
 
 /** What stands in front of the URL of a Redfish service: "redfish+https://bmc". */
 #define ADEPT_REDFISH_PREFIX "redfish+"

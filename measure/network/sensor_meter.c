@@ -26,7 +26,7 @@ const adept_sensor_kind adept_sensor_kind_meter = {
     .what = "a number in JSON at a URL, of a metered plug or strip: http, https, file",
     .find = find,
     .read = adept_remote_read,
-    .patience_s = 6, /* fetch.c gives a request 5 */
+    .patience_s = 6, /* remote.c gives a request 5 */
     .close = adept_remote_close,
 };
 

@@ -146,6 +146,6 @@ const adept_sensor_kind adept_sensor_kind_redfish = {
     .what = "power of each chassis, as the machine's service processor tells over https",
     .find = find,
     .read = adept_remote_read,
-    .patience_s = 6, /* fetch.c gives a request 5 */
+    .patience_s = 6, /* remote.c gives a request 5 */
     .close = adept_remote_close,
 };

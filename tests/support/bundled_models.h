@@ -1,15 +1,8 @@
 /** @file bundled_models.h  Walks the models that travel with adept. Header only. */
 #ifndef BUNDLED_MODELS_H
 #define BUNDLED_MODELS_H
+#include "cmocka_test.h"
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 #include "adept_profile.h"
 
 /** Is a bundled model another one in another size? Its operators, and what the laws make of them, are the other's. */

@@ -1,12 +1,6 @@
 /** @file fake_view.c */
 #include "fake_view.h"
-#include <math.h>
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static fake_view *of(const adept_view *view)
 {

@@ -1,15 +1,10 @@
 /** @file graph_profile.h  Profiles of graphs written as text, and their operators. Header only. */
 #ifndef GRAPH_PROFILE_H
 #define GRAPH_PROFILE_H
+#include "cmocka_test.h"
 #include "adept_handlers.h"
 #include "adept_profile.h"
 #include "graph_text.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
 static inline adept_profile *build_with(const char *text, const adept_workload_config *config)
 {

@@ -2,12 +2,9 @@
  * it needs the library, which the other support does not. */
 #ifndef LIBRARY_FILES_H
 #define LIBRARY_FILES_H
+#include "cmocka_test.h"
 #include "adept_file.h"
 #include <adept/adept.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
 #define LENGTHS ADEPT_SOURCE_DIR "/tests/cli/data/lengths.profile.json"

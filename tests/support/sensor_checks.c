@@ -1,10 +1,5 @@
 #include "sensor_checks.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 int make_fake_sys(void **state)
 {

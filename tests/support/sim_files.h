@@ -1,15 +1,9 @@
 /** @file sim_files.h  Files of the simulator's inputs, written by tests into a folder of their own. Header only. */
 #ifndef SIM_FILES_H
 #define SIM_FILES_H
+#include "cmocka_test.h"
 #include "adept_inputs.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
 

@@ -2,11 +2,8 @@
  * as synthetic_rows.h is. */
 #ifndef SYNTHETIC_FIT_H
 #define SYNTHETIC_FIT_H
+#include "cmocka_test.h"
 #include "synthetic_rows.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define GPU "a100-sxm-40gb"
 #define N THESIS_N_POINTS

@@ -1,16 +1,9 @@
 /** @file fit_toy.h  Measured rows for tests of the fit's report: a CSV in memory on toy workloads, no file is read. */
 #ifndef FIT_TOY_H
 #define FIT_TOY_H
+#include "cmocka_test.h"
 #include "adept_measurements.h"
 #include "toy_model.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 /** Rows of CSV text, first line the header. They have no profile yet. */
 static inline adept_dataset *toy_dataset(const char *csv)

@@ -2,18 +2,10 @@
  * kernels, for tests of that granularity. Header only. */
 #ifndef OPERATOR_TOY_H
 #define OPERATOR_TOY_H
+#include "cmocka_test.h"
 #include "adept_evaluate.h"
 #include "adept_operator_model.h"
 #include "toy_model.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define N_THETA ADEPT_OPERATOR_PARAMETERS
 

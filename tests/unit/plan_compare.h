@@ -1,15 +1,9 @@
 /* A plan against adept_predict(): random runs of one profile on one GPU, every number and every refusal. */
 #ifndef PLAN_COMPARE_H
 #define PLAN_COMPARE_H
+#include "cmocka_test.h"
 #include "adept_plan.h"
 #include "naive_buckets.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
 static struct {
     size_t runs, refused, limited, floored, bucketed, bound[4];

@@ -1,13 +1,6 @@
 /* Energy of nodes given to jobs: who gets what, by hand, and that nothing is lost or made, over random recordings. */
 #include "adept_accounting.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define MOST 64
 #define MOST_TIMES 64

@@ -2,18 +2,11 @@
  * a meter. */
 #include "activity_log.h"
 #include "adept_file.h"
-#include <math.h>
-#include <setjmp.h>
+#include "cmocka_test.h"
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static char folder[] = "/tmp/test-activity-XXXXXX";
 static char path[64], other[64];

@@ -3,14 +3,7 @@
 #include "adept_handlers.h"
 #include "adept_profile.h"
 #include "graph_text.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define MAX_TEXTS 4
 

@@ -2,14 +2,7 @@
  * one another, so the bounds are loose. */
 #include "adept_attribution.h"
 #include "attribution_truth.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define SETS 100
 #define PROCESSES 10

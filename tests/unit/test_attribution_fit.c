@@ -2,15 +2,7 @@
  * and counters lack. */
 #include "adept_attribution.h"
 #include "attribution_truth.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_attribution_model *fit_with(const attribution_truth *t, const adept_attribution_options *o)
 {

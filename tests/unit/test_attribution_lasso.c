@@ -2,13 +2,7 @@
 #include "adept_statistics.h"
 #include "figures.h"
 #include "lasso.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define NEAR(value, wanted, within)                                                                                    \
     do {                                                                                                               \

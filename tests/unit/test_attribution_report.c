@@ -2,16 +2,8 @@
 #include "adept_attribution.h"
 #include "adept_file.h"
 #include "attribution_truth.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <unistd.h>
-#include <cmocka.h>
 
 #define NEAR(value, wanted, within)                                                                                    \
     do {                                                                                                               \

@@ -3,14 +3,8 @@
 #include "adept_calibrate.h" /* NLopt comes with it: without, this test is left out */
 #include "adept_random.h"
 #include "lasso.h"
-#include <math.h>
+#include "cmocka_test.h"
 #include <nlopt.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define WITHIN 1e-6
 #define MOST (2 * ADEPT_LASSO_MOST)

@@ -4,13 +4,7 @@
 #include "adept_slots.h"
 #include "adept_utf8.h"
 #include "name_map.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static void arrays_grow(void **state)
 {

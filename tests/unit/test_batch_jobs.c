@@ -2,14 +2,8 @@
 #include "adept_account_groups.h"
 #include "adept_batch_jobs.h"
 #include "adept_job_note.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <time.h>
-#include <cmocka.h>
 
 static adept_status add_sacct(adept_batch_jobs *jobs, const char *text, adept_error *err)
 {

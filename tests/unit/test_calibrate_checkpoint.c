@@ -5,19 +5,15 @@
 #include "adept_json.h"
 #include "adept_file.h"
 #include "synthetic_rows.h"
+#include "cmocka_test.h"
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define N THESIS_N_POINTS
 

@@ -7,12 +7,8 @@
 #include "adept_operator_model.h"
 #include "objective.h"
 #include "synthetic_rows.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "cmocka_test.h"
 #include <unistd.h>
-// after the headers cmocka needs
-#include <cmocka.h>
 
 #define N THESIS_N_POINTS
 

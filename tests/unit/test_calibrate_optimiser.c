@@ -3,14 +3,8 @@
 #include "differential_evolution.h"
 #include "polish.h"
 #include "worker_pool.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
+#include "cmocka_test.h"
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define N 6
 #define PI 3.14159265358979323846

@@ -1,16 +1,8 @@
 /* The JSON the program prints: the published keys and their types, and numbers worked out by hand for the little
  * profile in tests/cli/data: Linear(1024, 4096), ReLU, Linear(4096, 10), batch 256, fp32, AdamW. */
 #include "run_cli.h"
+#include "cmocka_test.h"
 #include <cjson/cJSON.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
 

@@ -1,15 +1,8 @@
 /* The six bundled models, from the .pt to the prediction: how times order over precisions, GPUs and their number, what
  * the batch does, and that a saved profile predicts the same without libtorch. Prints a table of what is predicted. */
 #include "run_cli.h"
+#include "cmocka_test.h"
 #include <cjson/cJSON.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define N_MODELS 6
 #define N_PRECISIONS 3

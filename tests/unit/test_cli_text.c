@@ -4,14 +4,7 @@
 #include "columns.h"
 #include "table.h"
 #include "units.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static void three_digits_and_a_prefix(void **state)
 {

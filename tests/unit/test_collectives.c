@@ -1,15 +1,8 @@
 /** @file test_collectives.c  Measured all-reduces: the CSV, and fits of a known truth. */
 #include "adept_collectives.h"
 #include "adept_model.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <unistd.h>
-// after the headers cmocka needs
-#include <cmocka.h>
 
 static adept_hwprofile *open_gpu(const char *name)
 {

@@ -5,16 +5,9 @@
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_profile.h"
+#include "cmocka_test.h"
 #include <cjson/cJSON.h>
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define B 2.0
 #define S 16.0

@@ -3,15 +3,9 @@
 #include "adept_control.h"
 #include "adept_file.h"
 #include "fake_sys.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define CPU "/sys/devices/system/cpu/"
 #define ZONE "/sys/class/powercap/"

@@ -2,20 +2,13 @@
  * perf_event_open() opens those instead, so that what is counted is a clock, and whose work it is can be seen. */
 #include "adept_counters.h"
 #include "fake_sys.h"
+#include "cmocka_test.h"
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static int refuses;          /* errno; 0: it opens */
 static bool is_paranoid;     /* the kernel's work may not be counted */

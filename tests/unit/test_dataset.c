@@ -4,16 +4,10 @@
 #include "graph_text.h"
 #include "saved_models.h"
 #include "zip_file.h"
+#include "cmocka_test.h"
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define SAVED ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json" /* train, fp32, batch 256, f32:256x1024 */
 

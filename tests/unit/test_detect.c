@@ -3,17 +3,11 @@
 #include "adept_file.h"
 #include "sha256.h"
 #include "torchscript_pack.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "cmocka_test.h"
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
-#include <cmocka.h>
 
 static char folder[] = "/tmp/adept-detect-XXXXXX";
 static char path[256];

@@ -1,14 +1,7 @@
 /* Differences of hand-made workloads: who is matched with whom, and that nothing is lost on the way. */
 #include "adept_diff.h"
 #include "toy_model.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define NEAR(value, expected)                                                                                          \
     assert_true(fabs((double)(value) - (double)(expected)) <= 1e-9 * (1.0 + fabs((double)(expected))))

@@ -4,14 +4,7 @@
 #include "sensor_checks.h"
 #include "smbios.h"
 #include "virtual_clock.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 extern const adept_sensor_kind adept_sensor_kind_dram;
 

@@ -2,13 +2,7 @@
  * Policies are the test's own: first come first served, and one that starts and stops whatever chance says. */
 #include "adept_random.h"
 #include "adept_simulate.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define NEAR(value, expected) assert_float_equal(value, expected, 1e-9 * (1 + fabs((double)(expected))))
 

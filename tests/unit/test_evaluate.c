@@ -3,15 +3,8 @@
 #include "adept_evaluate.h"
 #include "naive_step.h"
 #include "toy_model.h"
+#include "cmocka_test.h"
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define N_WORKS 8
 #define N_ROWS 70 /* more than a block */

@@ -4,14 +4,7 @@
 #include "adept_handlers.h"
 #include "bundled_models.h"
 #include "naive_step.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define N_MODES 3
 #define N_PRECISIONS 4

@@ -2,16 +2,10 @@
 #include "adept_import.h"
 #include "adept_file.h"
 #include "graph_print.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "cmocka_test.h"
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zip.h>
-#include <cmocka.h>
 
 #define GOLDEN ADEPT_SOURCE_DIR "/tests/golden/export/"
 

@@ -8,14 +8,8 @@
 #include "load.h"
 #include "serve/request.h"
 #include "step_options.h"
+#include "cmocka_test.h"
 #include <adept/adept.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
 #define WORDS ADEPT_SOURCE_DIR "/docs/WORDS.md"

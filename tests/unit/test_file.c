@@ -1,19 +1,13 @@
 /* Files that are replaced whole: what a killed writer leaves, and that nobody loses what another one still writes. */
 #include "adept_file.h"
 #include "sha256.h"
+#include "cmocka_test.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* The linker sends base's calls here (tests/CMakeLists.txt): some file systems have no files without a name. */
 int __real_open(const char *path, int flags, ...);

@@ -2,10 +2,7 @@
  * noise. */
 #include "adept_fit_report.h"
 #include "synthetic_rows.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 typedef struct scene {
     synthetic *s;

@@ -3,12 +3,7 @@
 #include "adept_import.h"
 #include "adept_model.h"
 #include "adept_profile.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_profile *walk(adept_precision precision, adept_mode mode)
 {

@@ -1,11 +1,7 @@
 /* Gains against a baseline, by the published tables of the thesis, chapters 3.4 and 3.5: what is printed there follows
  * from the powers and times that are printed there, but for the caps of NVIDIA's GPU. */
 #include "adept_gain.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define N(list) (sizeof(list) / sizeof *(list))
 

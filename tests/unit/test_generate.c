@@ -5,15 +5,7 @@
 #include "adept_import.h"
 #include "adept_layout.h"
 #include "legs.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define B 8.0
 #define PROMPT 512.0

@@ -3,13 +3,7 @@
 #include "adept_file.h"
 #include "adept_sim_results.h"
 #include "run_cli.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static const char *path_of(const char *name)
 {

@@ -1,15 +1,7 @@
 /* Processes on GPUs, by the library that stands in for NVML (tests/measure/fake_nvml.c). */
 #include "adept_gpu_processes.h"
 #include "nvml_stand_in.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_gpu_processes *opened(const char *play, const char *path)
 {

@@ -1,13 +1,6 @@
 /* The graph builder and its byte stream: round trip, refusals, truncations and mutations. */
 #include "adept_graph.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static int32_t must(int32_t index)
 {

@@ -1,13 +1,7 @@
 /* Costs of operators by hand, and edges of handlers: what PyTorch 1.13 and Python say, tried there one by one. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 #include "adept_handlers.h"
 #include "worked_cases.h"
+#include "cmocka_test.h"
 
 /* Costs by hand: FLOPs of the textbooks that handlers/op_linalg.c names, and one kernel for each operation in PyTorch's
  * derivatives.yaml; bytes of what is read, written and kept. A

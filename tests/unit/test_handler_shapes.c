@@ -1,12 +1,8 @@
 /* Shapes, types and values that handlers give: what PyTorch 1.13 and Python say, tried there one by one. Three
  * operators of f16, which a CPU has not, are as those of f32. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
 #include "adept_handlers.h"
 #include "call_text.h"
+#include "cmocka_test.h"
 
 /* What is refused has no results. */
 static const char *const shapes[][2] = {

@@ -1,11 +1,7 @@
 /* Numbers, strings and lists on the host: what Python 3 says, tried there one by one. "?" is left open by adept. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <cmocka.h>
 #include "adept_handlers.h"
 #include "call_text.h"
+#include "cmocka_test.h"
 
 /* What is refused has no results. */
 static const char *const values[][2] = {

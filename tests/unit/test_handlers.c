@@ -1,16 +1,9 @@
 /* Every handler's worked cases, handlers/op_*.cases, and the rules every handler keeps. */
 #include <glob.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 #include "adept_file.h"
 #include "adept_handlers.h"
 #include "worked_cases.h"
+#include "cmocka_test.h"
 
 static worked_cases all;
 

@@ -5,18 +5,11 @@
 #include "saved.h"
 #include "torchscript_pack.h"
 #include "zip_file.h"
+#include "cmocka_test.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MOST_KB 976562 /* 10^9 bytes */
 #define MOST_S 60 /* 10 of libtorch and what reading the file takes, on a slow machine too */

@@ -3,16 +3,9 @@
 #include "adept_handlers.h"
 #include "adept_profile.h"
 #include "graph_text.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <sys/resource.h>
 #include <time.h>
-#include <cmocka.h>
 
 #define TRIPS 100000
 #define MOST_MEMORY_KIB (1400L << 10)

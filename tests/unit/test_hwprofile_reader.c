@@ -1,17 +1,9 @@
 /** @file test_hwprofile_reader.c  Reading a hardware profile: what is refused, and with which words; names and files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "adept_hwprofile.h"
 #include "adept_file.h"
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <unistd.h>
 
 /* Every key a file may have, with numbers of an imaginary board. */

@@ -1,18 +1,10 @@
 /** @file test_hwprofiles.c  Every file of hwprofiles/: complete, sourced, and consistent with what a GPU is made of. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "adept_hwprofile.h"
 #include "adept_file.h"
 #include "adept_json.h"
+#include "cmocka_test.h"
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static adept_hwprofile *open_gpu(const char *name)
 {

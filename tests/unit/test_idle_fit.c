@@ -2,14 +2,8 @@
  * lines. What the thesis prints is rounded to two digits behind the point; what is marked [C] was computed again from
  * its tables. */
 #include "adept_idle_fit.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <unistd.h>
-#include <cmocka.h>
 
 #define NEAR(value, wanted, within)                                                                                    \
     do {                                                                                                               \

@@ -4,14 +4,7 @@
 #include "adept_totals.h"
 #include "plan.h"
 #include "toy_model.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define NEAR(value, expected) assert_true(fabs((value) - (expected)) <= 1e-12 * (1.0 + fabs(expected)))
 

@@ -2,16 +2,12 @@
  */
 #include "dcmi.h"
 #include "sensor_checks.h"
+#include "cmocka_test.h"
 #include <errno.h>
 #include <linux/ipmi.h>
-#include <math.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* 300 W now, 10 to 400 W, 280 W on average; at 0x60000000 over 1000 ms; measuring. */
 static const unsigned char right[19] = {0x00, 0xdc, 0x2c, 0x01, 0x0a, 0x00, 0x90, 0x01, 0x18, 0x01,

@@ -1,16 +1,10 @@
 /* Reading and writing files, parse errors with their place, and the sticky JSON reader. */
 #include "adept_file.h"
 #include "adept_json.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "cmocka_test.h"
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static char folder[] = "/tmp/adept-json-XXXXXX";
 

@@ -1,12 +1,7 @@
 /* JSON written in order: the layouts, escapes, and memory that is out. */
 #include "adept_json.h"
 #include "adept_json_writer.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static void write_everything(adept_json_writer *w)
 {

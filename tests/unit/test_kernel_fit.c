@@ -2,15 +2,8 @@
 #include "adept_operator_model.h"
 #include "adept_kernels.h"
 #include "kernel_fit.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <unistd.h>
-// after the headers cmocka needs
-#include <cmocka.h>
 
 static adept_hwprofile *open_gpu(const char *name)
 {

@@ -1,16 +1,7 @@
 /** @file test_kernel_law.c  The law of granularity "operator": worked examples, derivatives, monotonicity. */
 #include "adept_operator_model.h"
 #include "adept_kernel_law.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-// after the headers cmocka needs
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /* Two SMs of 1 TFLOP/s each; memory so fast that it does not count unless a test says so. */
 static const adept_kernel_case toy = {.family = ADEPT_FAMILY_GEMM,

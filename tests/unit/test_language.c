@@ -1,16 +1,9 @@
 /* Language models: published parameter counts, FLOPs against the closed form of a decoder, tied weights, other lengths.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 #include "bundled_models.h"
 #include "adept_handlers.h"
 #include "adept_profile.h"
+#include "cmocka_test.h"
 
 /* The model read last: libtorch takes its time, and most tests profile one model several times. */
 static adept_graph *cached;

@@ -1,15 +1,8 @@
 /* Modules as rows: each in one, calls counted in the order of execution, parameters once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 #include "bundled_models.h"
 #include "adept_handlers.h"
 #include "adept_layers.h"
-#include <stdlib.h>
+#include "cmocka_test.h"
 
 /* One execution after the other of modules, by letter: 'a' is modules[0]. All run the same operator but for capitals.
  */

@@ -1,15 +1,11 @@
 /* Strides of views and of elementwise results, memory formats, and the elements of small tensors that carry sizes. The
  * expected strides are those PyTorch prints (Tensor.stride()) for the same operations. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
 #include "../../handlers/elementwise_cost.h"
 #include "../../handlers/host_value.h"
 #include "../../handlers/layout.h"
 #include "adept_handlers.h"
 #include "call_text.h"
+#include "cmocka_test.h"
 
 static adept_tensor tensor(int ndim, const int64_t *dims, const int64_t *strides)
 {

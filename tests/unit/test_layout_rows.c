@@ -2,13 +2,7 @@
  * listed; and the order of layouts. Every expected number is worked out in a comment. */
 #include "adept_layouts.h"
 #include "adept_measurements.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_dataset *parse(const char *text)
 {

@@ -1,14 +1,6 @@
 /* adept_choose() against brute force over random options, and its ties and constraints by hand. */
+#include "cmocka_test.h"
 #include <adept/adept.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define MANY 24
 

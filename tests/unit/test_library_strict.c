@@ -1,14 +1,7 @@
 /* The library in a program that traps invalid operations, and with NULL wherever a pointer is asked for. */
+#include "cmocka_test.h"
 #include <adept/adept.h>
 #include <fenv.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
 #define ALL (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW)

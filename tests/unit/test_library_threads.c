@@ -1,20 +1,13 @@
 /* Eight threads load at the same time, and predict from shared handles: the same bits in each. Under ThreadSanitizer
  * (-DADEPT_SANITIZE=thread) also: no races. A program may fork meanwhile. */
 #include "fake_sys.h"
+#include "cmocka_test.h"
 #include <adept/adept.h>
 #include <adept/measure.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
 #define THREADS 8

@@ -2,13 +2,7 @@
 #include "gnuplot.h"
 #include "markup.h"
 #include "page.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static char *markup(const char *text, size_t length, size_t max_chars)
 {

@@ -3,15 +3,8 @@
 #include "adept_measurements.h"
 #include "adept_csv.h"
 #include "toy_model.h"
+#include "cmocka_test.h"
 #include <locale.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 static adept_dataset *parse(const char *text)
 {

@@ -5,12 +5,7 @@
 #include "adept_sweep.h"
 #include "failing_memory.h"
 #include "saved_models.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define LENGTHS ADEPT_SOURCE_DIR "/tests/cli/data/lengths.profile.json"
 #define MANY 1000000

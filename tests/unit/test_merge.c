@@ -3,16 +3,10 @@
 #include "adept_merge.h"
 #include "report_merge.h"
 #include "table.h"
+#include "cmocka_test.h"
 #include <fcntl.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* ---------------------------------------------------------------- files ------------------------------------------ */
 

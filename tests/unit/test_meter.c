@@ -3,19 +3,13 @@
 #include "adept_recording.h"
 #include "pointer.h"
 #include "sensor_checks.h"
-#include <math.h>
+#include "cmocka_test.h"
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* ---------------------------------------------------------------- the server -------------------------------------- */
 

@@ -1,14 +1,7 @@
 /* Queries as they arrive: against queue theory where it has a closed form, against sums by hand where queries do not
  * meet, and what holds of any queue. */
 #include "adept_mix.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static void near(double a, double b, double within, const char *what)
 {

@@ -1,15 +1,8 @@
 /* Numbers as decimal text: printed as shortly as they read back, read strictly. */
 #include "adept_append.h"
 #include "adept_number.h"
+#include "cmocka_test.h"
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 /* What printf prints with the fewest digits from 15 that read back. */
 static void print_as_printf(double value)

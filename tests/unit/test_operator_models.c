@@ -7,15 +7,7 @@
 #include "call_facts.h"
 #include "naive_operator.h"
 #include "placed_kernel.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define N_MODES 3
 #define N_PRECISIONS 3

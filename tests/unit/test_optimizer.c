@@ -1,16 +1,9 @@
 /* Optimizer steps against the thesis's equations 4.4 and 4.5 and counts worked out by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 #include "adept_profile.h"
 #include "graph_profile.h"
 #include "naive_optimizer.h"
 #include "work.h"
-#include <stdlib.h>
+#include "cmocka_test.h"
 
 #define assert_exactly(a, b) assert_true((a) == (b)) /* small integers: exact */
 

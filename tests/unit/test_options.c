@@ -1,11 +1,6 @@
 /* Command lines: as many options as a command has are taken, and its help lists them. */
 #include "cli.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define MANY 300
 

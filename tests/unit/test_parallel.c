@@ -5,15 +5,7 @@
 #include "adept_layout.h"
 #include "adept_plan.h"
 #include "communication.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define GPT "adept:gpt2?layers=16&hidden=1024&heads=16&ffn=4096&vocab=50304"
 

@@ -1,11 +1,6 @@
 /* The front of time and energy: what is kept of many points, and its knee. */
 #include "adept_pareto.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /* Many points in an order that is bad for a list: each is worse than all after it, or better. */
 static void front_of_many(void **state)

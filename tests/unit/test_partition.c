@@ -4,14 +4,7 @@
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_partition.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define LLAMA "llama-3-8b"
 #define B 2.0

@@ -1,14 +1,7 @@
 /* Peaks by precision and unit, and the parameters of granularity "model": defaults and bounds. */
 #include "adept_model.h"
 #include "peaks.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /* cmocka's assert_float_equal compares floats, too coarse here. */
 #define WITHIN(value, expected, tolerance) assert_true(fabs((double)(value) - (double)(expected)) <= (tolerance))

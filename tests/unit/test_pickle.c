@@ -1,13 +1,7 @@
 /* The pickle machine on hand-assembled programs. Opcodes as in Python's pickletools:
  * ) ] } empty tuple, list, dict; ( mark; t tuple; K M J ints of 1, 2, 4 bytes; q h memo put, get; R reduce; . stop. */
 #include "pickle.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_arena *arena;
 static adept_error err;

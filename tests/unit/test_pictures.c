@@ -1,13 +1,7 @@
 /* What pictures show: where values lie, samples of large grids. */
 #include "chart.h"
 #include "sweep_picture.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static void close_to(double got, double expected)
 {

@@ -1,14 +1,7 @@
 /* The program gnuplot is fed: what is drawn, and that nothing of the measurements can be a command. */
 #include "adept_fit_report.h"
 #include "plot.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_dataset_row measured[3];
 static adept_scored scored[3];

@@ -1,12 +1,7 @@
 /** @file test_policies.c  What every policy decides where the answer can be worked out by hand. */
 #include "fake_view.h"
 #include "adept_score.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_policy_options own;
 

@@ -2,13 +2,7 @@
  * it claims. */
 #include "adept_random.h"
 #include "adept_simulate.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 typedef struct scenario {
     adept_gpu_type types[2];

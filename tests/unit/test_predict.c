@@ -2,12 +2,7 @@
 #include "adept_model.h"
 #include "adept_optimizer.h"
 #include "toy_model.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define WITHIN(value, expected, tolerance) assert_true(fabs((double)(value) - (double)(expected)) <= (tolerance))
 #define NEAR(value, expected) WITHIN(value, expected, 1e-12 * (1.0 + fabs((double)(expected))))

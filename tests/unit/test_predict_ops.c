@@ -1,12 +1,7 @@
 /* The step apportioned to operators. */
 #include "adept_model.h"
 #include "toy_model.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define NEAR(value, expected)                                                                                          \
     assert_true(fabs((double)(value) - (double)(expected)) <= 1e-12 * (1.0 + fabs((double)(expected))))

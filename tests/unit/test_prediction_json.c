@@ -2,14 +2,8 @@
 #include "adept_prediction_json.h"
 #include "adept_totals.h"
 #include "toy_model.h"
+#include "cmocka_test.h"
 #include <cjson/cJSON.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 typedef struct fixture {
     toy_gpu gpu;

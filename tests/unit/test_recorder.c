@@ -5,17 +5,10 @@
 #include "processes.h"
 #include "attribute/activity_source.h"
 #include "track.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static long ticks; /* a second */
 

@@ -4,15 +4,9 @@
 #include "adept_file.h"
 #include "adept_measured.h"
 #include "virtual_clock.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* ---------------------------------------------------------------- a device that follows a curve ------------------- */
 

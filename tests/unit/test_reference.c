@@ -3,17 +3,10 @@
  * Parameters and forward GMACs: torchvision 0.21's weight metadata (`num_params`, `_ops`), published with each model.
  * FLOPs and saved bytes: measured with PyTorch 2.6 on CPU, batch 2, 3x224x224: torch.utils.flop_counter.FlopCounterMode
  * and saved_tensors_hooks with each storage counted once. Language models: sizes published with their checkpoints. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_profile.h"
+#include "cmocka_test.h"
 
 #define DATA ADEPT_SOURCE_DIR "/data/models/"
 

@@ -4,12 +4,7 @@
 #include "adept_profile.h"
 #include "call_text.h"
 #include "graph_text.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static void check(const char *text, bool runs)
 {

@@ -1,18 +1,12 @@
 /* Rows at the end of CSV files: whole or not at all, of many processes at once, in files of these columns only. */
 #include "adept_result.h"
 #include "adept_file.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <signal.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define TITLE "started,host,run,command,sensor,component,origin,energy_j,avg_power_w,peak_power_w,time_s,exit_status\n"
 

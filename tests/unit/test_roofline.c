@@ -1,11 +1,7 @@
 /* The roofline of an operator, by hand: the A100's sheet says 312e12 FLOP/s in BF16, 19.5e12 in FP32, 1555e9 bytes/s.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include "adept_model.h"
+#include "cmocka_test.h"
 
 static bool near(double a, double b)
 {

@@ -5,21 +5,14 @@
 #include "sandbox.h"
 #include "torchscript_file.h"
 #include "zip_file.h"
+#include "cmocka_test.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define SMALL ADEPT_SOURCE_DIR "/tests/golden/models/tied.pt"
 #define NOBODY 65534

@@ -5,14 +5,7 @@
 #include "adept_json.h"
 #include "base64.h"
 #include "saved_models.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define DATA ADEPT_SOURCE_DIR "/tests/cli/data/"
 

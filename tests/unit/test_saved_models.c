@@ -7,15 +7,8 @@
 #include "adept_prediction_json.h"
 #include "bundled_models.h"
 #include "saved_models.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <unistd.h>
-#include <cmocka.h>
 
 /* How many tokens the bundled language models take; 0: their trace sets no limit. */
 static const struct {

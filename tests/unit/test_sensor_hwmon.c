@@ -1,13 +1,7 @@
 /* hwmon chips and batteries: AMD GPUs and APUs, sockets, ACPI power meters, and what is left out. */
 #include "sensor_checks.h"
 #include "sysfs.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define CHIPS "/sys/class/hwmon/"
 #define SUPPLIES "/sys/class/power_supply/"

@@ -4,13 +4,7 @@
 #include "adept_recording.h"
 #include "nvml_stand_in.h"
 #include "virtual_clock.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 extern const adept_sensor_kind adept_sensor_kind_nvml;
 

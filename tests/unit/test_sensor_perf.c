@@ -3,19 +3,13 @@
 #include "adept_clock.h"
 #include "sensor_checks.h"
 #include "sysfs.h"
+#include "cmocka_test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define PMU "/sys/bus/event_source/devices/power/"
 

@@ -1,17 +1,11 @@
 /* RAPL zones of the powercap tree: found by their names, read, wrapped, denied, broken, gone. */
 #include "sensor_checks.h"
 #include "sysfs.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define TREE "/sys/class/powercap/"
 #define RANGE_UJ 262143328850.0

@@ -2,16 +2,9 @@
 #include "measure/fake_rocm.h"
 #include "sensor_checks.h"
 #include "sysfs.h"
+#include "cmocka_test.h"
 #include <dlfcn.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 static void *library;
 static const fake_rocm_functions *fake;

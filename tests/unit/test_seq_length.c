@@ -3,13 +3,7 @@
 #include "adept_handlers.h"
 #include "adept_profile.h"
 #include "graph_text.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_status build(adept_profile **out, const char *text, const char *const *specs, size_t n_specs,
                           int64_t seq_length, adept_error *err)

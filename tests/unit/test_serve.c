@@ -9,17 +9,9 @@
 #include "serve/oracles.h"
 #include "serve/request.h"
 #include "serve/server.h"
+#include "cmocka_test.h"
 #include <cjson/cJSON.h>
-#include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -4,11 +4,7 @@
 #include "adept_operator_model.h"
 #include "adept_shared.h"
 #include "synthetic_rows.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-// after the headers cmocka needs
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define N THESIS_N_POINTS
 #define N_GPUS 2

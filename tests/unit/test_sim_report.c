@@ -4,15 +4,8 @@
 #include "report_simulate.h"
 #include "run_cli.h"
 #include "sim_toy.h"
+#include "cmocka_test.h"
 #include <ctype.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 static void says(const char *text, const char *part)
 {

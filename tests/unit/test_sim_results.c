@@ -2,13 +2,7 @@
  * recommendations. */
 #include "adept_sim_results.h"
 #include "sim_toy.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static char *text_of(const adept_comparison *c)
 {

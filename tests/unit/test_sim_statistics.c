@@ -2,12 +2,7 @@
 #include "adept_random.h"
 #include "adept_sim_statistics.h"
 #include "adept_statistics.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /* ---------------------------------------------------------------- metrics ---------------------------------------- */
 

@@ -1,16 +1,9 @@
 /* What the Slurm plugin reads and decides: comments, configurations, GRES lists, profiles, placements. Without Slurm.
  */
 #include "adept_slurm.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define DATA ADEPT_SOURCE_DIR "/tests"
 

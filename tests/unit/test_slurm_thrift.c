@@ -3,14 +3,7 @@
 #include "adept_score.h"
 #include "adept_simulate.h"
 #include "adept_slurm.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define SITE                                                                                                           \
     "ProfileDir=" ADEPT_SOURCE_DIR "/tests/cli/data Objective=thrift\n"                                                \

@@ -4,16 +4,8 @@
 #include "adept_handlers.h"
 #include "adept_sweep_answers.h"
 #include "graph_text.h"
-#include <math.h>
 #include "saved_models.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define MOST_POINTS 4096
 #define N_CASES 200

@@ -1,13 +1,8 @@
 /* The thesis's law against numbers worked out by hand; the arithmetic stands beside each. */
 #include "thesis.h"
 #include "toy_model.h"
+#include "cmocka_test.h"
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
 
 /* cmocka's assert_float_equal compares floats, too coarse here. */
 #define WITHIN(value, expected, tolerance) assert_true(fabs((double)(value) - (double)(expected)) <= (tolerance))

@@ -2,14 +2,8 @@
  * where each model is a dozen lines of Python) and, if they are there, the torchvision models of ADEPT_SHARED_DIR. */
 #include "adept_import.h"
 #include "torchscript_file.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MODEL(name) ADEPT_SOURCE_DIR "/tests/golden/models/" name ".pt"
 

@@ -2,15 +2,8 @@
 #include "adept_import.h"
 #include "torchscript_file.h"
 #include "zip_file.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MODEL(name) ADEPT_SOURCE_DIR "/tests/golden/models/" name ".pt"
 

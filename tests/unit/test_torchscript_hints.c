@@ -3,14 +3,8 @@
 #include "adept_import.h"
 #include "torchscript_file.h"
 #include "zip_file.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cmocka_test.h"
 #include <unistd.h>
-#include <cmocka.h>
 
 static char file[64];
 

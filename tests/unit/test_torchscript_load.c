@@ -3,21 +3,14 @@
 #include "adept_import.h"
 #include "torchscript_file.h"
 #include "zip_file.h"
+#include "cmocka_test.h"
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MODEL(name) ADEPT_SOURCE_DIR "/tests/golden/models/" name ".pt"
 #define CODE "state/code/__torch__.py"

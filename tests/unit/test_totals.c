@@ -1,13 +1,7 @@
 /* Totals of a job, each number worked out by hand, and the table of grid intensities. */
 #include "adept_totals.h"
+#include "cmocka_test.h"
 #include <ctype.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define NEAR(value, expected)                                                                                          \
     assert_true(fabs((double)(value) - (double)(expected)) <= 1e-12 * (1.0 + fabs((double)(expected))))

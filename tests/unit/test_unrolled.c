@@ -2,13 +2,7 @@
 #include "adept_handlers.h"
 #include "adept_profile.h"
 #include "graph_text.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_profile *build(const char *text, const char *spec, int64_t batch_size, adept_status expected,
                             adept_error *err)

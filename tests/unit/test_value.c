@@ -2,13 +2,7 @@
 #include "adept_arena.h"
 #include "adept_error.h"
 #include "adept_value.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static adept_tensor make(adept_dtype dtype, int ndim, const int64_t *dims)
 {

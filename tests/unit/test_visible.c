@@ -1,16 +1,10 @@
 /* Which GPUs a process may use, by its environment: what CUDA, ROCm, Slurm and containers take for a list, and what it
  * leaves. */
 #include "adept_visible.h"
-#include <setjmp.h>
+#include "cmocka_test.h"
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define SENSORS 6
 

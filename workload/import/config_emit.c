@@ -1,5 +1,5 @@
 /** @file config_emit.c  Operators into a graph, by the names and arguments that PyTorch has for them. */
-#include "config_emit.h"
+#include "config_build.h"
 #include "export_schema.h"
 #include <math.h>
 #include <stdarg.h>
@@ -91,7 +91,7 @@ int32_t adept_emit_bool(adept_emitter *e, bool v)
     return constant(e, (adept_value){ADEPT_VALUE_BOOL, {.b = v}});
 }
 
-int32_t adept_emit_text(adept_emitter *e, const char *v)
+static int32_t emit_text(adept_emitter *e, const char *v)
 {
     return constant(e, (adept_value){ADEPT_VALUE_STRING, {.s = v}});
 }
@@ -243,7 +243,7 @@ void adept_emit_note(adept_emitter *e, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    int32_t value = adept_emit_text(e, text);
+    int32_t value = emit_text(e, text);
     adept_emit_several(e, "adept::note", 1, &value, 0, NULL);
 }
 
@@ -340,7 +340,7 @@ static int32_t gelu_fast(adept_emitter *e, int32_t x)
 
 static int32_t gelu_tanh(adept_emitter *e, int32_t x)
 {
-    return OP(e, "gelu.default", x, adept_emit_text(e, "tanh"));
+    return OP(e, "gelu.default", x, emit_text(e, "tanh"));
 }
 
 static int32_t gelu(adept_emitter *e, int32_t x)

@@ -1,6 +1,6 @@
 /** @file config_family.c  The table of families. Sizes of `usual` are those of the model cards that
  * data/configs/README.md names. */
-#include "config_family.h"
+#include "config_build.h"
 #include <string.h>
 
 /* clang-format off */

@@ -1,5 +1,5 @@
 /** @file config_keys.c  Keys of a config.json, read strictly. */
-#include "config_keys.h"
+#include "config_build.h"
 #include "adept_number.h"
 #include "nearest.h"
 #include <inttypes.h>

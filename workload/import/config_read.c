@@ -1,7 +1,6 @@
 /** @file config_read.c  A configuration as sizes: keys of all families, their defaults in transformers, and what
  * contradicts itself. */
-#include "config_emit.h"
-#include "config_family.h"
+#include "config_build.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -28,7 +28,7 @@ typedef struct spec_list {
     adept_name_map by_argument; /* -> index */
 } spec_list;
 
-bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *what, int *ndim, int64_t *dims)
+static bool read_dims(adept_export_reader *r, const cJSON *sizes, const char *what, int *ndim, int64_t *dims)
 {
     if (!sizes) return false;
     int n = 0;
@@ -53,7 +53,7 @@ static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSO
     int64_t strides[ADEPT_MAX_DIMS];
     int n = 0;
     const uintptr_t *found = adept_name_map_get(&r->places->by_name, spec->name);
-    if (!adept_export_dims(r, adept_json_array(&r->json, meta, "strides"), spec->name, &n, strides)) return;
+    if (!read_dims(r, adept_json_array(&r->json, meta, "strides"), spec->name, &n, strides)) return;
     if (n != spec->param.ndim) {
         adept_json_fail(&r->json, "'%s' has %d sizes and %d strides", spec->name, spec->param.ndim, n);
         return;
@@ -83,8 +83,7 @@ static void read_meta(adept_export_reader *r, tensor_spec *spec)
     spec->param.dtype = adept_export_dtype(r, cJSON_GetObjectItemCaseSensitive(meta, "dtype"), spec->name);
     if (spec->param.dtype == ADEPT_DTYPE_NONE) return;
     spec->param.requires_grad = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "requires_grad"));
-    if (adept_export_dims(r, adept_json_array(&r->json, meta, "sizes"), spec->name, &spec->param.ndim,
-                          spec->param.dims))
+    if (read_dims(r, adept_json_array(&r->json, meta, "sizes"), spec->name, &spec->param.ndim, spec->param.dims))
         describe_place(r, spec, meta);
 }
 

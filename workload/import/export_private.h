@@ -129,7 +129,6 @@ void adept_export_check_arguments(adept_export_reader *r, const cJSON *inputs);
 /* ---- export_params.c ---- */
 /** All parameters and buffers of the signature: into the graph, and their names among the reader's. */
 void adept_export_params(adept_export_reader *r);
-bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *what, int *ndim, int64_t *dims);
 
 /* ---- export_nodes.c ---- */
 void adept_export_nodes(adept_export_reader *r, const cJSON *graph);

@@ -384,5 +384,6 @@ typedef struct adept_handler_table {
     const adept_demand *demands; /* ends with a row whose names are NULL; NULL: none */
     void (*values)(adept_call *c); /* behind shape(): elements of small results; NULL: none */
 } adept_handler_table;
-
+/** Is it among the names that an operator's row has, one behind the other? */
+bool adept_op_has_name(const char *names, const char *op);
 #endif
