@@ -59,8 +59,8 @@
 #define MISALIGNED 10.0
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
-/* A search works a rank's clock out for a step of so many passes: a sharded optimizer, which draws less, is a small part
- * of it. */
+/* A search works a rank's clock out for a step of so many passes: a sharded optimizer, which draws less, is a small
+ * part of it. */
 #define PASSES_OF_A_SEARCH 64
 /* Copies between a GPU and pinned memory of its host, of one direction of the sheet's PCIe: rounded, as measured on
  * links of 16 and 32 GB/s. An optimizer on the host, of a node of two sockets: ZeRO-Offload (arXiv 2101.06840, table 4)
