@@ -87,6 +87,7 @@ typedef struct searcher {
     bool counts;      /* the first walk */
     size_t unit;      /* next: the pipelines of a split at a limit, by their stages; each is one shard's */
     int64_t number;   /* of the next layout */
+    bool no_memory;
 } searcher;
 
 /* One layout: of a rank that is known. */
@@ -96,7 +97,10 @@ static void try_layout(searcher *t, const adept_run *run)
     double step_s;
     adept_layout_state *x = &t->x;
     t->number++;
-    if (adept_layout_begin(x, run) != ADEPT_OK || adept_layout_times(&step_s, x, t->work) != ADEPT_OK) {
+    adept_status status = adept_layout_begin(x, run);
+    if (status == ADEPT_OK) status = adept_layout_times(&step_s, x, t->work);
+    t->no_memory = t->no_memory || status == ADEPT_E_NOMEM;
+    if (status != ADEPT_OK) {
         if (t->counts) s->illegal += 1.0;
         return;
     }
@@ -208,7 +212,7 @@ static adept_status try_split(searcher *t, adept_run run, adept_error *err)
             }
             t->number = (int64_t)unit * MOST_OF_UNIT;
             try_all(t, run, pp, gpus / pp);
-            status = check_time(s, err);
+            status = t->no_memory ? adept_no_memory(err, "a search") : check_time(s, err);
         }
     }
     adept_layout_end(x);

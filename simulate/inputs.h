@@ -46,7 +46,7 @@ typedef struct adept_kind {
     double *batches, *gpus, *limits_w; /* batches of a GPU */
     double *global_batches;            /* of all GPUs of a job together, which share one of them; NULL: any may run */
     size_t n_batches, n_gpus, n_limits, n_global_batches;
-    bool auto_limits;
+    bool auto_limits, plans; /* plans: GPUs share the model out by the best layout that adept plan finds */
     /* samples_for_s; NAN: not given */
     double for_s;
     adept_gpu *for_gpu;

@@ -78,6 +78,7 @@ static void read_samples(jobs_reader *j, adept_kind *kind, const cJSON *row)
     if (cJSON_GetObjectItemCaseSensitive(row, "samples"))
         kind->samples = (double)adept_input_count(r, row, "samples", NAN, 1, 1e15);
     if (!anchor) return;
+    if (kind->plans) adept_json_fail(r, "\"samples_for_s\" is of GPUs that have the whole model: say \"samples\"");
     if (!isnan(kind->samples)) adept_json_fail(r, "both \"samples\" and \"samples_for_s\"");
     char gpu[64];
     adept_error reason = {0};
@@ -128,6 +129,10 @@ static void read_batches(jobs_reader *j, adept_kind *kind, const cJSON *row)
         kind->n_gpus > MOST_SIZES || kind->n_global_batches > MOST_SIZES)
         adept_json_fail(r, "\"gpus\", and \"batches\" or \"global_batches\", need 1 to %d entries each", MOST_SIZES);
     if (kind->batches && kind->global_batches) adept_json_fail(r, "both \"batches\" and \"global_batches\"");
+    const char *layouts = adept_json_string_or(r, row, "layouts", NULL);
+    kind->plans = layouts != NULL;
+    if (layouts && (strcmp(layouts, "plan") != 0 || !kind->global_batches))
+        adept_json_fail(r, "\"layouts\" is \"plan\", and needs \"global_batches\"");
     if (r->status != ADEPT_OK || kind->batches) return;
     kind->batches = calloc(kind->n_gpus * kind->n_global_batches, sizeof *kind->batches);
     if (!kind->batches) adept_json_no_memory(r);
@@ -152,9 +157,10 @@ static void read_template(jobs_reader *j, size_t t, const cJSON *row)
     for (size_t other = 0; other < t; other++)
         if (strcmp(j->jobs->templates[other].name, *name) == 0) adept_json_fail(r, "the second template \"%s\"", *name);
     if (r->status == ADEPT_OK) r->where = *name;
-    adept_input_known(r, row,
-                      "name model mode precision optimizer seq_length input gpus batches global_batches limits_w "
-                      "limits weight samples samples_for_s typical_gpus applications");
+    adept_input_known(
+        r, row,
+        "name model mode precision optimizer seq_length input gpus batches global_batches layouts limits_w "
+        "limits weight samples samples_for_s typical_gpus applications");
     read_batches(j, kind, row);
     kind->workloads = calloc(kind->n_batches + 1, sizeof(adept_workload *));
     if (!kind->workloads) adept_json_no_memory(r);

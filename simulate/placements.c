@@ -2,8 +2,11 @@
  * power limit. Calls: adept/predict. */
 #include "inputs.h"
 #include "adept_grow.h"
+#include "adept_json.h"
 #include <adept/predict.h>
 #include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,13 +171,67 @@ static adept_status ask(placing *p, const adept_oracle *oracle, int64_t batch, d
     return ADEPT_OK;
 }
 
+/* The best layout at each limit, of which a step takes so long at so many watts; NAN: none fits. */
+static adept_status plan(double *time_s, double *power_w, const placing *p, double limit_w, int64_t nodes,
+                         int64_t batch, double gpus, adept_error *err)
+{
+    const adept_scenario *s = p->jobs->scenario;
+    char texts[5][64], *text = NULL;
+    const char *words[6] = {NULL};
+    cJSON *root = NULL;
+    size_t n = 0;
+    snprintf(texts[n++], 64, "gpus=%.0f", gpus);
+    snprintf(texts[n++], 64, "global_batch=%.0f", gpus * (double)batch);
+    snprintf(texts[n++], 64, "top=1");
+    if (limit_w > 0.0) snprintf(texts[n++], 64, "power_limit_w=%.17g", limit_w);
+    if (nodes > 1 && s->internode_bytes_per_s > 0.0)
+        snprintf(texts[n++], 64, "internode_bytes_per_s=%.17g", s->internode_bytes_per_s);
+    for (size_t i = 0; i < n; i++)
+        words[i] = texts[i];
+    *time_s = *power_w = NAN;
+    adept_status status = adept_plan_layouts(&text, p->kind->source, s->gpus[p->type], words, 0.0, err);
+    if (status == ADEPT_OK) status = adept_json_parse(&root, "a plan", text, strlen(text), err);
+    if (status == ADEPT_OK) {
+        const cJSON *best = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(root, "layouts"), 0);
+        const cJSON *time = cJSON_GetObjectItemCaseSensitive(best, "step_time_s"),
+                    *power = cJSON_GetObjectItemCaseSensitive(best, "power_avg_w");
+        if (cJSON_IsNumber(time)) *time_s = time->valuedouble;
+        if (cJSON_IsNumber(power)) *power_w = power->valuedouble;
+    }
+    cJSON_Delete(root);
+    adept_text_free(text);
+    return status;
+}
+
+static adept_status ask_plans(placing *p, int64_t batch, double gpus)
+{
+    const int64_t nodes = adept_cluster_nodes_for(&p->jobs->scenario->cluster, p->type, gpus);
+    for (size_t i = 0; nodes > 0 && i < p->n_limits; i++) {
+        adept_job_option o = {p->type, (int)gpus, batch, p->limits_w[i], NAN, NAN};
+        adept_estimate e = {.notes = 0};
+        adept_error reason = {0};
+        adept_status status = plan(&o.step_time_s, &e.power_avg_w, p, p->limits_w[i], nodes, batch, gpus, &reason);
+        if (status == ADEPT_E_NOMEM) return adept_no_memory(p->err, "a plan");
+        if (status != ADEPT_OK && p->n_failed++ == 0) p->reason = reason;
+        if (status == ADEPT_OK && isnan(o.step_time_s)) e.notes |= ADEPT_NOTE_NO_ROOM;
+        if (status == ADEPT_OK && judge(p, &o, &e, gpus) && !adept_template_put(p->template, p->capacity, &o))
+            return adept_no_memory(p->err, "placements");
+    }
+    return ADEPT_OK;
+}
+
 static adept_status place_batch(placing *p, size_t b, const double *gpus, size_t n_gpus)
 {
     const adept_gpu *gpu = p->jobs->scenario->gpus[p->type];
     adept_oracle *oracle = NULL;
     adept_error reason = {0};
-    adept_status status = adept_oracle_new(&oracle, p->kind->workloads[b], gpu, NULL, &reason);
+    adept_status status = ADEPT_OK;
 
+    for (size_t k = 0; k < n_gpus && status == ADEPT_OK && p->kind->plans; k++)
+        if (adept_kind_takes(p->kind, gpus[k], p->kind->batches[b]))
+            status = ask_plans(p, (int64_t)p->kind->batches[b], gpus[k]);
+    if (status != ADEPT_OK || p->kind->plans) return status;
+    status = adept_oracle_new(&oracle, p->kind->workloads[b], gpu, NULL, &reason);
     if (status == ADEPT_E_NOMEM) return adept_no_memory(p->err, "an oracle");
     if (status != ADEPT_OK) {
         adept_notes_add(p->notes, "%s: left out on %s: %s", p->template->name,

@@ -275,6 +275,24 @@ expect_ok plan "$m" $on --gpus 16 --global-batch 32 --set specs.mem_bytes=x2 --j
 json 'a hypothetical GPU' 'hypothetical["layouts"][0]["memory"]["capacity_bytes"] == 2 * plan["layouts"][0]["memory"]["capacity_bytes"]'
 expect_error 2 'plan chooses dp, tp' plan "$m" --gpu h100 --gpus 16 --global-batch 32 --tp 2
 expect_error 2 'global-batch is missing' plan "$m" --gpu h100 --gpus 16
+# ---- jobs of a cluster, whose layouts policies choose with their GPUs
+cat >cluster.json <<'END'
+{"schema_version": 1, "name": "two", "nodes": [{"name": "n", "count": 2, "gpu": "h100", "gpus": 8}], "internode_bytes_per_s": 4e11}
+END
+cat >jobs.txt <<END
+{"schema_version": 1, "name": "layouts", "templates": [{"name": "l", "model": "$m", "precision": "bf16", "seq_length": 2048, "gpus": [16],
+ "global_batches": [32], "layouts": "plan", "samples": 3200}], "arrivals": {"rate_per_s": 0.01, "horizon_s": 1000}, "users": 1}
+END
+# shellcheck disable=SC2086
+expect_ok plan "$m" --gpu h100 --precision bf16 --seq-length 2048 --gpus 16 --nodes 2 --internode-bandwidth 400GB/s --global-batch 32 --top 1 --json && keep planned
+expect_ok simulate cluster.json jobs.txt --policy fcfs --jobs-csv ran.csv
+checks=$((checks + 1))
+"$python" -c 'import csv, json
+best, rows = json.load(open("planned.json"))["layouts"][0], list(csv.DictReader(open("ran.csv")))
+assert rows and all(abs(float(r["finish_s"]) - float(r["start_s"]) - 100 * best["step_time_s"]) < 1e-6 for r in rows), rows
+assert all(abs(float(r["energy_j"]) / (100 * best["energy_step_j"]) - 1) < 1e-9 for r in rows), rows' >said 2>&1 || { fail 'jobs have the best layout'; cat said; }
+sed 's/"plan"/"best"/' jobs.txt >wrong.txt
+expect_error 3 '"layouts" is "plan", and needs "global_batches"' simulate cluster.json wrong.txt --policy fcfs
 expect_ok plan llama-3-70b --gpu h100 --gpus 1 --global-batch 1 --precision bf16 --seq-length 512
 shows '^None fits the memory of a GPU.$'
 finish

@@ -59,6 +59,8 @@ COMMANDS = [
     ("generate-mix", "predict adept:gpt2?layers=1 --mode generate --batch 2 --mix @/mix.csv --requests 100 --rate 2/s --gpu %", []),
     ("inferences", "predict adept:gpt2?layers=1 --steps 9 --inferences 99 --prompt 9 --tokens 3 --gpu % --label out.md", ["out.md"]),
     ("explain", "explain @/mlp.profile.json --gpu %", []),
+    ("predict-layout", "predict adept:gpt2?layers=2 --gpu h100 --gpus 2 --pp 2 --batch 1 --global-batch 4 --by layer --timeline out.json", ["out.json"]),
+    ("plan", "plan adept:gpt2?layers=1 --gpu h100 --gpus 2 --batch 1 --global-batch 2 --top 1", []),
     ("diff", "diff @/mlp.profile.json @/lengths.profile.json --gpu %", []),
     ("sweep", "sweep @/mlp.profile.json --gpu % --vary batch=1,2 -o out.csv", ["out.csv"]),
     ("sweep-shard", "sweep @/mlp.profile.json --gpu % --vary batch=1,2 --shard 1/2 -o out.csv", ["out.csv"]),
