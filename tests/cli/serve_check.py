@@ -268,13 +268,13 @@ with zipfile.ZipFile(path + ".pt2", "w") as archive:
     archive.writestr("version", "8.2")
 with open(path + ".pt2", "rb") as file:
     package = file.read()
-status, sent = send(package)
-check(status == 200 and sent["workloads"][0]["params"] > 0, f"a .pt2: {sent}")
+status, exported = send(package)
+check(status == 200 and exported["workloads"][0]["params"] > 0, f"a .pt2: {exported}")
 said = json.loads(subprocess.run([adept, "predict", path + ".pt2", "--gpu", "a100", "--json"], check=True, stdout=subprocess.PIPE).stdout)
-check(expect(200, "POST", "/v1/predict", {**own, "workload": sent["name"]}, schema="Estimate")["step_time_s"] == said["step_time_s"], "a .pt2 that was sent")
+check(expect(200, "POST", "/v1/predict", {**own, "workload": exported["name"]}, schema="Estimate")["step_time_s"] == said["step_time_s"], "a .pt2 that was sent")
 check(send(package[:len(package) // 2])[0] == 422 and send(package.replace(b"torch.ops.aten", b"torch.ops.mine"))[0] == 422, "half a .pt2, and a .pt2 whose bytes were changed")
 
-# layouts of it: the program's, while others are answered; two searches at a time
+# layouts of the config.json: the program's, while others are answered; two searches at a time
 with open(path + ".config.json", "wb") as file:
     file.write(config)
 words = {"gpu": "h100", "gpus": 8, "global_batch": 32, "seq_length": 64, "precision": "bf16", "minimise": "energy", "within_percent": 5, "limits": 2, "top": 3}
