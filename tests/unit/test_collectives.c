@@ -151,7 +151,8 @@ static void the_sheet_gets_it(void **state)
     adept_hwprofile_free(hw);
 }
 
-/* Larger ones that took less time, as on a busy machine: the bandwidth is as high as a sheet may say, and can be read. */
+/* Larger ones that took less time, as on a busy machine: the bandwidth is as high as a sheet may say, which can be
+ * read. */
 static void noise_stays_within_the_sheet(void **state)
 {
     (void)state;
