@@ -12,7 +12,7 @@
 static double roofline_s(const adept_kernel_row *row)
 {
     const adept_kernel_case *c = &row->work;
-    double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, 1.0) : c->n;
+    double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, c->causal, 1.0) : c->n;
     double product_s = 2.0 * c->m * keys * c->k * c->batch / c->flops_per_s;
     return fmax(fmax(product_s, c->alu_flops / c->alu_flops_per_s), c->bytes / c->bytes_per_s);
 }
