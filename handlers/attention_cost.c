@@ -89,7 +89,7 @@ static void fused_kernel(adept_cost *cost, adept_pass pass, const adept_attentio
                                             .n = a->keys,
                                             .k = a->width,
                                             .batch = t->matrices / together,
-                                            .causal = a->causal});
+                                            .causal = a->causal ? 1 + a->before : 0});
 }
 
 static void fused_backward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t, double flops_per_score)

@@ -12,6 +12,7 @@ typedef struct adept_attention_sizes {
     double width, value_width;     /* columns of Q and K, and of V */
     const adept_tensor *q, *k, *v; /* for gradients and memory; NULL: intermediate results without gradient */
     const adept_tensor *mask;      /* NULL: none */
+    double before;                 /* keys that a cache had before the queries' own: of causal ones */
     bool causal, dropout;
 } adept_attention_sizes;
 

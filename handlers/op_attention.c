@@ -169,6 +169,7 @@ static void cost(adept_call *c, adept_cost *cost)
                                    .mask = a.mask,
                                    .causal = adept_arg_bool(c, "is_causal", false),
                                    .dropout = adept_call_training(c) && adept_arg_float(c, "dropout_p", 0) > 0};
+    if (adept_cost_is_kept(cost, a.k)) sizes.before = sizes.keys - sizes.queries;
     if (n > 2 && a.kv_heads == a.heads) sizes.heads = sizes.kv_heads = (double)a.dims[n - 3];
     if (is_eager(c, &a))
         adept_attention_eager(cost, &sizes);

@@ -407,11 +407,11 @@ static double whole(double x, double block)
     return ceil(x / block) * block;
 }
 
-double adept_kernel_causal_keys(double queries, double keys, double block)
+double adept_kernel_causal_keys(double queries, double keys, double first, double block)
 {
-    double m = whole(queries, block), n = whole(keys, block);
-    if (m <= n) return 0.5 * (m + block);
-    return (0.5 * n * (n + block) + (m - n) * n) / m;
+    double before = first - 1.0, m = whole(queries, block), n = whole(keys - before, block);
+    if (m <= n) return before + 0.5 * (m + block);
+    return before + (0.5 * n * (n + block) + (m - n) * n) / m;
 }
 
 /* Few queries of many keys, as where tokens are written one by one: kernels then have blocks of as few rows as matrix
@@ -420,7 +420,7 @@ double adept_kernel_causal_keys(double queries, double keys, double block)
 
 static bool shares_keys(const adept_kernel_case *c)
 {
-    if (c->causal > 0.0 || c->backward > 0.0) return false;
+    if (c->causal == 1.0 || c->backward > 0.0) return false;
     return c->m <= FEW_ROWS || (c->m <= ROWS && c->n > 2.0 * ROWS);
 }
 
@@ -428,8 +428,8 @@ static bool shares_keys(const adept_kernel_case *c)
 static adept_kernel_time attention(const adept_kernel_case *c, const double *theta, double weight,
                                    adept_kernel_gradient *gradient)
 {
-    double all = whole(c->n, KEYS), last = c->causal > 0.0 ? fmin(all, whole(c->m, ROWS)) : all;
-    double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, ROWS) : all;
+    double all = whole(c->n, KEYS), last = c->causal == 1.0 ? fmin(all, whole(c->m, ROWS)) : all;
+    double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, c->causal, ROWS) : all;
     double by_instructions = theta[ADEPT_KP_clock_flops_attention] * c->clock_hz * c->sm_count;
     double peak = fmin(c->flops_per_s, by_instructions),
            slower = c->backward > 0.0 ? theta[ADEPT_KP_c_attention_back] : 1.0;

@@ -104,7 +104,7 @@ adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_prof
     out->unit = k->unit;
     out->dtype = k->dtype;
     /* Of the FLOPs that are counted: causal attention computes those of about half its scores. */
-    double computed = k->causal > 0.0 ? adept_kernel_causal_keys(k->m, k->n, 1.0) / k->n : 1.0;
+    double computed = k->causal > 0.0 ? adept_kernel_causal_keys(k->m, k->n, k->causal, 1.0) / k->n : 1.0;
     out->alu_flops = computed * (k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0));
     if (k->unit != ADEPT_UNIT_ALU) out->matrix_flops = computed * k->flops;
     c->family = k->family;

@@ -62,6 +62,11 @@ void adept_call_keeps(adept_call *c, const adept_tensor *t, double elements_per_
         adept_call_fail(c, "more than %d windows", ADEPT_KEPT_WINDOWS);
 }
 
+bool adept_cost_is_kept(const adept_cost *cost, const adept_tensor *t)
+{
+    return t->storage >= 0 && cost->call->run->storages[t->storage].kept.bytes_per_token > 0;
+}
+
 adept_attention adept_call_attention(const adept_call *c)
 {
     return c->run->attention;

@@ -48,7 +48,7 @@ static void divide_product(adept_kernel *k, const adept_kernel *forward, const a
 static void read_shared_keys(adept_kernel *k, const adept_kernel *whole, const adept_division *d, double by)
 {
     k->bytes_read = d->query_bytes / by + (whole->bytes_read - d->query_bytes) / d->keys;
-    if (whole->causal) return;
+    if (whole->causal > 0.0) return;
     k->batch = fmax(1.0, whole->batch / d->keys);
     k->m = part_of(whole->m, by / d->keys);
 }

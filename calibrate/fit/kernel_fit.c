@@ -120,7 +120,7 @@ static adept_status choose_tiles(const adept_kernel_problem *p, adept_tile_menu 
 static double roofline_s(const adept_kernel_row *row)
 {
     const adept_kernel_case *c = &row->work;
-    double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, 1.0) : c->n;
+    double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, c->causal, 1.0) : c->n;
     double product_s = 2.0 * c->m * keys * c->k * c->batch / c->flops_per_s;
     return fmax(fmax(product_s, c->alu_flops / c->alu_flops_per_s), c->bytes / c->bytes_per_s);
 }

@@ -121,7 +121,7 @@ typedef struct adept_kernel_case {
     adept_kernel_family family;
     /* matrix product, or implicit product of a convolution: `batch` times (m x k) by (k x n); 0 for others */
     double m, n, k, batch;
-    double width, causal;    /* attention: of a head; 1 where keys after their query are skipped */
+    double width, causal;    /* attention: of a head; as a kernel's */
     double element_bytes;    /* of the operands */
     double pitch_bytes;      /* row pitch of operands read along k; 0 if they are not */
     double flops_per_s;      /* peak of the unit that multiplies */
@@ -176,9 +176,9 @@ ADEPT_API bool adept_kernel_waits(const adept_kernel_case *c);
  *  'Throughput of native arithmetic instructions'). */
 #define ADEPT_EXP_PER_CLOCK 16.0
 
-/** Keys that a query of causal attention meets, on average over `queries` of which the first sees the first key alone;
+/** Keys that a query of causal attention meets, on average over `queries` of which the first sees the first so many;
  *  rounded up to whole blocks. */
-ADEPT_API double adept_kernel_causal_keys(double queries, double keys, double block);
+ADEPT_API double adept_kernel_causal_keys(double queries, double keys, double first, double block);
 
 /** Do operands miss the cache less, in proportion to l2_bytes / sm_count? Else these do not matter for it. */
 ADEPT_API bool adept_kernel_l2_matters(const adept_kernel_case *c);

@@ -182,10 +182,10 @@ static double product_s(double *core_s, const adept_kernel *k, const call_facts 
 /* Keys that are met, block by block and summed one by one. */
 static double keys_met(const adept_kernel *k, double block)
 {
-    double sum = 0, rows = ceil(k->m / block), columns = ceil(k->n / block);
+    double sum = 0, rows = ceil(k->m / block), columns = ceil((k->n - (k->causal > 0 ? k->causal - 1 : 0)) / block);
     for (double i = 0; i < rows; i++)
         sum += block * (k->causal > 0 ? fmin(i + 1, columns) : columns);
-    return sum / rows;
+    return sum / rows + (k->causal > 0 ? k->causal - 1 : 0);
 }
 
 /* Blocks of 128 queries by 64 keys, heads padded to 32, one exponential a score, nothing kept from an earlier run. */
@@ -199,14 +199,14 @@ static double attention_s(double *core_s, const adept_kernel *k, const adept_pla
     double depth = k->flops / repeats / (2 * k->m * k->n * k->batch), padded = ceil(k->k / 32) * 32;
     double slower = 1 + K(c_wide_heads) * fmax(0, padded / 128 - 1);
     /* few queries of many keys: 16 at a time if there are no more, the keys of all heads shared by the SMs */
-    bool shared = !back && !(k->causal > 0) && (k->m <= 16 || (k->m <= 128 && k->n > 256));
+    bool shared = !back && k->causal != 1 && (k->m <= 16 || (k->m <= 128 && k->n > 256));
     double rows = shared && k->m <= 16 ? 16 : 128;
     double key_s = rows * ((back ? K(c_attention_back) : 1) * 2 * depth * padded / k->k * slower /
                               (peak / sms * K(beta_attention)) +
                           K(c_exp) / (16 * specs->clock_boost_hz));
     double all = ceil(k->n / 64) * 64, keys = k->causal > 0 ? keys_met(k, 128) : all;
     double blocks = ceil(k->m / rows) * k->batch, waves = ceil(blocks / sms);
-    double longest = k->causal > 0 ? fmin(all, ceil(k->m / 128) * 128) : all;
+    double longest = k->causal == 1 ? fmin(all, ceil(k->m / 128) * 128) : all;
     double compute_s =
         longest > waves * keys ? longest * key_s + K(wave_attention_s) : waves * (keys * key_s + K(wave_attention_s));
     double share = ceil(blocks * keys / sms / 64) * 64, in_a_row = longest > waves * keys ? longest : waves * keys;

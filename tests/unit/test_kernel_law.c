@@ -315,9 +315,10 @@ static void test_attention_kernels(void **state)
 static void test_causal(void **state)
 {
     (void)state;
-    expect(adept_kernel_causal_keys(3, 4, 1), 2);
-    expect(adept_kernel_causal_keys(4, 2, 1), (1 + 2 + 2 + 2) / 4.0);
-    expect(adept_kernel_causal_keys(100, 100, 64), 96);
+    expect(adept_kernel_causal_keys(3, 4, 1, 1), 2);
+    expect(adept_kernel_causal_keys(4, 2, 1, 1), (1 + 2 + 2 + 2) / 4.0);
+    expect(adept_kernel_causal_keys(100, 100, 1, 64), 96);
+    expect(adept_kernel_causal_keys(3, 10, 8, 1), (8 + 9 + 10) / 3.0); /* seven before them */
     double theta[ADEPT_KP_COUNT];
     adept_kernel_case c = toy;
     defaults(theta);
@@ -326,6 +327,11 @@ static void test_causal(void **state)
     double all_s = time_s(&c, theta, NULL);
     c.causal = 1;
     assert_float_equal(time_s(&c, theta, NULL) / all_s, 0.5, 0.02);
+    /* four chunks of a quarter, each behind those before it, are the whole */
+    double chunks_s = 0, whole_s = time_s(&c, theta, NULL);
+    for (c.m = 2048, c.n = 2048, c.causal = 1; c.n <= 8192; c.n += 2048, c.causal += 2048)
+        chunks_s += time_s(&c, theta, NULL);
+    assert_float_equal(chunks_s / whole_s, 1, 0.05);
 }
 
 /* 8 MB streamed at 0.8 TB/s; repacked ones twice more besides. What stays in the cache between repetitions, not: at the

@@ -196,13 +196,13 @@ static int32_t cached(const decoder *d, int32_t x, int64_t window)
     return adept_emit_end_if(e, OP(e, "adept::kv_cache", x, d->past, INT(window)), x);
 }
 
-/* What hides later tokens: of a generation, the only new one is the last. */
+/* What hides later tokens: where a generation writes, the only new one is the last. */
 static int32_t is_causal(const decoder *d)
 {
     adept_emitter *e = d->e;
     int32_t always = BOOL(true);
     adept_emit_if(e, d->generates);
-    return adept_emit_end_if(e, OP(e, "eq.Scalar", d->past, INT(0)), always);
+    return adept_emit_end_if(e, OP(e, "gt.Scalar", d->sizes[1], INT(1)), always);
 }
 
 /* (B, heads, S, in) times a matrix for each head, (heads, in, out). */
@@ -243,7 +243,7 @@ static int32_t attend_latent(const decoder *d, const int32_t q[2], int32_t norme
     int32_t turned = rotate(d, deinterleave(d, q[1], a->heads), cos, sin);
     int32_t queries = OP(e, "cat.default", LIST_OF(e, plain, turned), INT(-1));
     int32_t values = slice(e, all, INT(0), INT(a->kv_rank));
-    int32_t y = adept_emit_attention(e, queries, all, values, 0, BOOL(false), true);
+    int32_t y = adept_emit_attention(e, queries, all, values, 0, is_causal(d), true);
     return times_heads(d, y, OP(e, "transpose.int", of_heads[1], INT(1), INT(2)), a->kv_rank, a->value_dim);
 }
 

@@ -348,6 +348,8 @@ void adept_cost_save_bytes(adept_cost *cost, double bytes);
 /** This attention is causal: FLOPs are counted in full though its kernel skips the masked half. The profile warns of
  * it. */
 void adept_cost_note_causal(adept_cost *cost);
+/** Does the tensor lie in a cache (adept_call_keeps())? */
+bool adept_cost_is_kept(const adept_cost *cost, const adept_tensor *t);
 /** Bytes of a tensor's distinct elements as they lie in memory: fewer than those of its type where kernels widen them.
  */
 double adept_cost_stored_bytes(const adept_cost *cost, const adept_tensor *t);
