@@ -167,10 +167,8 @@ static bool is_listed(const adept_kernel_fit *fit, size_t first, const char *op)
     return false;
 }
 
-/* Errors of a family, by GPU and by operator too; the roofline's factor is fitted on `fitted`. @return false: no
- * memory */
-static bool score_errors(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *fitted,
-                         size_t n_fitted, const adept_kernel_row *held_out, size_t n_held_out)
+bool adept_kernel_score(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *fitted,
+                        size_t n_fitted, const adept_kernel_row *held_out, size_t n_held_out)
 {
     size_t first = fit->n_ops;
     double *scratch = calloc(n_fitted + n_held_out + 1, sizeof *scratch);
@@ -464,7 +462,7 @@ static adept_status fit_and_score(adept_kernel_fit *fit, drawing *d, const volat
                                   .stop = stop};
         adept_status status = fit_family(fit, &p, pool, err);
         if (status != ADEPT_OK) return status;
-        if (!score_errors(fit, family, d->fitted, d->n_fitted, d->held_out, d->n_held_out))
+        if (!adept_kernel_score(fit, family, d->fitted, d->n_fitted, d->held_out, d->n_held_out))
             return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
         n_families++;
     }

@@ -29,6 +29,9 @@ double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *m
 adept_status adept_kernel_descend(const adept_kernel_problem *p, const adept_tile_menu *menu, double *x, double *loss,
                                   int max_evaluations, adept_error *err);
 
-
+/** Errors of a family, by GPU and by operator too; the roofline's factor is fitted on `fitted`. @return false: no
+ * memory */
+bool adept_kernel_score(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *fitted,
+                        size_t n_fitted, const adept_kernel_row *held_out, size_t n_held_out);
 
 #endif

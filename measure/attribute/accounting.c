@@ -1,6 +1,6 @@
-/** @file accounting.c  A node's energy, interval by interval, given to jobs, system and idleness, and who is there: seats
- * for jobs, from the first interval in which a process of them did something to the last. In each interval a part of the
- * energy is multiplied by weights and divided by their sum, so that what is given is what was read. */
+/** @file accounting.c  A node's energy, interval by interval, given to jobs, system and idleness, and who is there:
+ * seats for jobs, from the first interval in which a process of them did something to the last. In each interval a part
+ * of the energy is multiplied by weights and divided by their sum, so that what is given is what was read. */
 #include "adept_accounting.h"
 #include "adept_grow.h"
 #include "adept_slots.h"
