@@ -60,6 +60,8 @@ def timm_infer_row(row):
     if row["torch"] not in ("2.4.0", "2.9.1") or not row["input"].endswith("x224x224") or row["timm_name"].startswith("tf_"):
         return None
     has_attention = row["model"].startswith(("vit", "swin", "maxvit"))
+    if row["gpu"] == "rtx-pro-6000-maxq":  # the same board with a limit of 300 W
+        row.update(gpu="rtx-pro-6000", power_limit_w="300")
     return {"attention": "fused" if has_attention else "eager", "execution": "compile" if row["compile"] == "1" else "eager"}
 
 
