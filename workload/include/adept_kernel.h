@@ -56,8 +56,8 @@ typedef struct adept_kernel {
      * batch = groups. Attention: its scores, m queries x n keys of width k, batch = heads of all samples. 0 for ALU
      * kernels. */
     double m, n, k, batch;
-    /* Of attention that skips keys after their query, though FLOPs count them: keys that the first query sees, 1, or with
-     * a cache those before it as well; 0: all queries see all keys. */
+    /* Of attention that skips keys after their query, though FLOPs count them: keys that the first query sees, 1, or
+     * with a cache those before it as well; 0: all queries see all keys. */
     double causal;
     /* Convolution only: channels of the layer (total, not per group), output pixels of one image, kernel taps, groups.
      */
