@@ -176,8 +176,10 @@ static void fill_interval(adept_prediction *out, const adept_plan *plan, const a
     adept_plan_interval(&out->estimate, plan, run);
     const adept_intervals *in = plan->hw->intervals;
     if (in && in->beyond > 0.0 && !isnan(out->interval_level))
-        warn(out, "the shared set hardly knows the generation %.40s: the interval is widened by the %.0f %% that it was "
-             "off another of which it had no board", plan->hw->architecture, 100.0 * -expm1(-in->beyond));
+        warn(out,
+             "the shared set hardly knows the generation %.40s: the interval has the %.0f %% that it was off a board "
+             "when it knew none of its generation",
+             plan->hw->architecture, 100.0 * -expm1(-in->beyond));
     if (!(out->notes & ADEPT_NOTE_OUTSIDE)) return;
     char what[256];
     adept_intervals_describe(what, sizeof what, plan->hw->intervals, &out->range, &plan->described);
