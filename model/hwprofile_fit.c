@@ -141,8 +141,8 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
     in->executions = read_names(r, range, "fit.intervals", "executions", adept_execution_name);
 }
 
-/* A shared set is off a generation of which it timed fewer than two boards by as much as it was off a board that was left
- * out and was the only one of its generation. Sets that do not say generations say nothing of it. */
+/* A shared set is off a generation of which it timed fewer than two boards by as much as it was off a board that was
+ * left out and was the only one of its generation. Sets that do not say generations say nothing of it. */
 static double beyond_of(const adept_hwprofile *hw, const cJSON *fit)
 {
     static const char *const path[] = {"errors", "held_out", "gpu", "by_gpu"};

@@ -29,8 +29,8 @@ adept_status adept_layout_find_slack(adept_layout_prediction *layout, const adep
     adept_run slower = *run;
 
     layout->slack = (adept_layout_slack){.step_time_s = NAN, .energy_step_j = NAN};
-    if (n < 2 || n > ADEPT_MOST_LISTED_STAGES || run->clock_hz > 0.0 || run->stage_clocks_mhz.n > 0 ||
-        isnan(hw->specs.tdp_w) || boost_hz * 1e-6 > UINT16_MAX)
+    if (!adept_mode_trains(prof->mode) || n < 2 || n > ADEPT_MOST_LISTED_STAGES || run->clock_hz > 0.0 ||
+        run->stage_clocks_mhz.n > 0 || isnan(hw->specs.tdp_w) || boost_hz * 1e-6 > UINT16_MAX)
         return ADEPT_OK;
     adept_layout_prediction *p = malloc(sizeof *p);
     if (!p) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a layout");

@@ -144,10 +144,11 @@ adept_status adept_mesh_of(adept_mesh *out, const adept_mesh_words *words, const
                                "fsdp, zero, activation_checkpoint and loss are of training%s, and the mode is %s",
                                generates ? "" : ", pp and global_batch of it or of mode generate",
                                adept_mode_name((size_t)profile->mode));
-    if (generates && (l.sp || l.cp > 1 || l.schedule != ADEPT_PIPELINE_1F1B || l.virtual_stages > 1 ||
+    const bool by_stage = words->stage_blocks > 0 || words->stage_clocks > 0 || words->stage_limits > 0;
+    if (generates && (l.sp || l.cp > 1 || l.schedule != ADEPT_PIPELINE_1F1B || l.virtual_stages > 1 || by_stage ||
                       l.trainer != ADEPT_TRAINER_TORCH))
-        return refuse(err, "mode generate is shared out by dp, tp, pp and ep: sp, cp, schedule, virtual_stages and "
-                           "trainer do not act");
+        return refuse(err, "mode generate is shared out by dp, tp, pp and ep: sp, cp, schedule, virtual_stages, "
+                           "trainer and what is said by stage do not act");
     *out = l;
     return ADEPT_OK;
 }

@@ -88,7 +88,9 @@ shows '^  expert parallel '
 expect_ok sweep "$small" $generate --gpus 4 --vary tp=1,2,4 --vary power-limit=400,700 --csv
 [ "$(grep -c ',true,memory\|,true,launch\|,true,communication' "$work/out")" -eq 6 ] || fail 'layouts in a sweep of generations'
 expect_error 2 'of training, and the mode is generate' predict "$small" $generate --gpus 2 --fsdp full
-expect_error 2 'sp, cp, schedule, virtual_stages and trainer do not act' predict "$small" $generate --tp 2 --sp
+expect_error 2 'sp, cp, schedule, virtual_stages, trainer and what is said by stage do not act' predict "$small" $generate --tp 2 --sp
+# shellcheck disable=SC2086
+expect_error 2 'what is said by stage do not act' predict "$small" $generate --pp 2 --stage-blocks 1/1
 
 # queries as they arrive
 printf 'prompt,tokens,share\n128,32,0.75\n512,64,0.25\n' >"$work/mix.csv"

@@ -540,7 +540,8 @@ static void test_embedding(void **state)
     assert_int_equal(size, 0);
 }
 
-/* Boards of generations that the shared set timed on fewer than two boards: it was 15 % off the B200, the only Blackwell. */
+/* Boards of generations that the shared set timed on fewer than two boards: it was 15 % off the B200, the only
+ * Blackwell. */
 static void test_generations_beyond(void **state)
 {
     (void)state;
