@@ -20,7 +20,7 @@ completes() {
 completes 'predict profile plan' p
 completes 'gpus' gp
 completes '--help --version' --
-completes '--power-limit --power-scope --pp --precision --prompt --price --pue' predict --p
+completes '--power-limit --power-scope --pp --precision --prefill-chunk --prompt --price --pue' predict --p
 completes '--power-limit --power-scope' predict model.pt --gpu a100 --power
 completes 'train' predict --mode t
 completes 'parameters' diff --sort p

@@ -133,7 +133,7 @@ json 'nodes of the usual server' 'nodes["config"]["nodes"] == 2 and nodes["confi
     expect_error 2 'that would be dp 8' predict "$m" $on --gpus 64 --tp 8 --dp 2
     expect_error 2 'fsdp full and zero 1 differ' predict "$m" $on --gpus 8 --fsdp full --zero 1
     expect_error 2 "'hybrid:x' is not one of none, full, grad, hybrid:N" predict "$m" $on --gpus 8 --fsdp hybrid:x
-    expect_error 2 'no multiple of batch 1 x dp 8' predict "$m" $on --gpus 8 --global-batch 12
+    expect_error 2 'not a multiple of batch 1 x dp 8' predict "$m" $on --gpus 8 --global-batch 12
     expect_error 2 'the model has 8 blocks' predict "$m" $on --gpus 16 --pp 16
     expect_error 2 'cannot be shared by tp 32' predict "$m" $on --gpus 32 --tp 32
     expect_error 2 'ep 2: this model has no grouped products' predict "$m" $on --gpus 8 --ep 2

@@ -209,7 +209,7 @@ shows 'Mean of 4 windows'
 trace --cap 1.5kW
 grep -q 'never start' "$work/out" && fail "a warning of a cap that all keep"
 run simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy charon --cap 1100
-shows 'charon: some jobs never start: even alone, what it would run them as exceeds the cap of 1100 W'
+shows 'charon: some jobs never start: even alone, its placement of them exceeds the cap of 1100 W'
 # a kind that never runs is named whatever the horizon is, and completion times of the others alone are not given
 run simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy charon,zeus --cap 1100 --horizon 1h --json
 checks=$((checks + 1))
@@ -224,7 +224,7 @@ for policy in result["policies"]:
     assert policy["outcome"]["censored_completion_s"]["mean"] > 0
 CHECK
 expect_error 2 'is for traces' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --windows 4
-expect_error 2 'are of one run' simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy zeus --windows 4 --seeds 2
+expect_error 2 'cuts one run into parts' simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy zeus --windows 4 --seeds 2
 
 # ---- a goal, and the page
 cat >"$work/goal.json" <<'JSON'

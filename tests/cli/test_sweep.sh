@@ -164,7 +164,7 @@ expect_ok sweep "$profile" --gpu a100 --vary precision=fp32,bf16 --vary mode=tra
 expect_error 2 'vary is missing' sweep "$profile" --gpu a100
 expect_error 2 'gpu is missing' sweep "$profile" --vary batch=1
 expect_error 2 'exclude each other' sweep "$profile" --gpu a100 --vary gpu=t4
-expect_error 2 'no number of the hardware' sweep "$profile" --gpu a100 --vary gpus=1 --set batch=4
+expect_error 2 'not a number of the hardware' sweep "$profile" --gpu a100 --vary gpus=1 --set batch=4
 expect_error 6 'nearest' sweep "$profile" --vary gpu=a100,h1000
 expect_error 3 'cannot open' sweep "$work/none.json" --gpu a100 --vary gpus=1
 

@@ -211,7 +211,7 @@ for option in tensor-parallel-size:tp pipeline-parallel:pp zero-stage:zero seque
     expect_error 2 "unknown option '--${option%:*}'; did you mean --${option#*:}\?" predict "$m" --gpu a100 "--${option%:*}" 8
 done
 expect_error 2 '^adept: --deepspeed: say --zero 1, 2 or 3' predict "$m" --gpu a100 --deepspeed x
-expect_error 2 'is what adept predict takes' explain "$m" --gpu a100 --gpus 2 --zero 1 # it looks inside one workload
+expect_error 2 'there are no elasticities of a layout' explain "$m" --gpu a100 --gpus 2 --zero 1 --all
 expect_error 2 'this model has no blocks' predict "$m" --gpu a100 --activation-checkpoint full
 for command in predict explain; do
     expect_error 2 'several side by side: adept sweep MODEL --vary gpu=a100,h100$' "$command" "$m" --gpu a100,h100
@@ -228,7 +228,7 @@ shows 'batch 32'
 printf 'gpu = a100\nbx 3\n' >"$work/options"
 expect_error 2 "unknown option '--bx" predict --options "$work/options" "$data/mlp.profile.json"
 printf 'gpu = a100\n$batch 3\n' >"$work/options"
-expect_error 3 'options:2: no option' predict --options "$work/options" "$data/mlp.profile.json"
+expect_error 3 'options:2: not an option' predict --options "$work/options" "$data/mlp.profile.json"
 expect_error 3 'none: cannot open' predict --options "$work/none" "$data/mlp.profile.json"
 expect_error 2 '--options needs a FILE' predict --options
 expect_error 2 "unknown option '--options'" predict "$data/mlp.profile.json" --options "$work/options"

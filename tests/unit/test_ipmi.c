@@ -137,7 +137,7 @@ static void replies_are_read_by_the_byte(void **state)
     assert_true(power.now_w == 65535); /* what it tells all the same */
     power.now_w = -1;
     data[1] = 0xdb;
-    assert_non_null(strstr(adept_dcmi_reply(&power, data, sizeof right), "no power reading"));
+    assert_non_null(strstr(adept_dcmi_reply(&power, data, sizeof right), "not a power reading"));
     assert_non_null(strstr(adept_dcmi_reply(&power, (const unsigned char *)"\xc0", 1), "busy"));
     assert_non_null(strstr(adept_dcmi_reply(&power, (const unsigned char *)"\xc1", 1), "does not know"));
     assert_non_null(strstr(adept_dcmi_reply(&power, (const unsigned char *)"\xc3", 1), "out of time"));

@@ -117,7 +117,7 @@ static const adept_option_row rows[] = {
     {"plot", "FILE", 5,
      "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot): .svg, .pdf or .png",
      ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
-    {"html", "FILE", 5, "Write answers, pictures and front as one HTML file", ADEPT_OPT_FILE, .at = AT(html)},
+    {"html", "FILE", 5, "Write answers, pictures and front as an HTML file", ADEPT_OPT_FILE, .at = AT(html)},
     {"shard", "K/N", 5,
      "Compute and write only the K-th of N parts of the points, as CSV. Only part 1 has the title line: `cat` of all "
      "parts in their order is the CSV of one run",
