@@ -52,7 +52,8 @@ static adept_fit_options options(void)
 /* The same parameters as a fit with options() frees. */
 static void free_parameters(adept_objective *o, adept_arena *arena, const synthetic *s)
 {
-    static const char *const held[] = {"c_gemm", "c_conv", "k_wset", "overlap", "grad_bytes_lowp"};
+    static const char *const held[] = {"c_gemm",          "c_conv",        "k_wset",         "overlap",
+                                       "grad_bytes_lowp", "p_host_idle_w", "p_host_active_w"};
     static bool is_free[SYNTHETIC_MAX_PARAMETERS];
     static double start[SYNTHETIC_MAX_PARAMETERS];
     for (size_t i = 0; i < o->n_parameters; i++) {
