@@ -165,7 +165,8 @@ static void settle_partition(adept_dataset_row *m)
         if (rest == at || (n > 0 && bounds[n] <= bounds[n - 1])) return;
         at = rest + (*rest == '/');
     }
-    const int64_t others = n > 0 ? bounds[n - 1] - blocks : -1, before = others > 1 ? others - 1 : others;
+    if (blocks < 1 || blocks > UINT16_MAX || n == 0 || bounds[n - 1] > 2 * UINT16_MAX) return;
+    const int64_t others = bounds[n - 1] - blocks, before = others > 1 ? others - 1 : others;
     if (*at || (int64_t)n != pp + 1 || bounds[0] != 0 || others < 0 || pp > ADEPT_MOST_LISTED_STAGES) return;
     for (int64_t i = 0; i < pp; i++, begin = end) {
         end = bounds[i + 1] - before;

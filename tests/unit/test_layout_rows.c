@@ -271,8 +271,10 @@ static void by_stage(void **state)
         "m,1,24,64,1,4,1,custom:0/8/8/20/26,,\n"
         "m,1,24,64,1,4,1,custom:0/8/14/20/23,,\n"
         "m,1,24,64,1,2,1,0/12/24,,\n"
+        "m,1,24,64,1,2,1,0/12/99999999999999999999,,\n"
         "m,1,24,64,1,4,1,,1/x/3/4,\n");
-    assert_int_equal(d->n, 6);
+    assert_int_equal(d->n, 7);
+    assert_int_equal(d->rows[6].run.stage_blocks.n, 0);
     assert_int_equal(d->n_unused, 1);
     assert_non_null(strstr(d->unused[0].why, "column clock_plan: '1/x/3/4' is not a list of clocks in MHz"));
     IS_BY_STAGE(d->rows[0].run.stage_blocks, 7, 6, 6, 5);
