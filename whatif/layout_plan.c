@@ -266,13 +266,14 @@ const char *adept_layout_waits_for(const adept_layout_prediction *l)
     const struct {
         const char *name;
         double time_s;
-    } parts[] = {{"recomputation", l->again_s}, {"tensor parallel", l->tensor_s}, {"context parallel", l->context_s},
-                 {"experts", l->expert_s},      {"replicas", l->data_s},          {"pipeline's sends", l->send_s},
-                 {"bubble", l->bubble_s},       {"optimizer", l->optimizer_s},    {"copies of states", l->offload_s}};
-    size_t most = 0;
-    for (size_t i = 1; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].time_s > parts[most].time_s) most = i;
-    return parts[most].time_s > 0.01 * l->prediction.step_time_s ? parts[most].name : "";
+    } parts[] = {
+#define X(member, label, sentence, waits) {waits, l->member},
+        ADEPT_LAYOUT_PARTS(X)
+#undef X
+    }, *most = NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].name && (!most || parts[i].time_s > most->time_s)) most = &parts[i];
+    return most->time_s > 0.01 * l->prediction.step_time_s ? most->name : "";
 }
 
 ADEPT_NAMES(adept_trainer_flags_name, "megatron", "torchtitan", "accelerate")

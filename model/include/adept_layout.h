@@ -38,6 +38,21 @@ typedef struct adept_layout_slack {
     double step_time_s, energy_step_j;
 } adept_layout_slack;
 
+/* What a step takes, on its slowest stage. X(member, in tables, in sentences, in the rows of a plan: what it takes
+ * longest for beside computing; NULL: nothing that can be waited for) */
+#define ADEPT_LAYOUT_PARTS(X)                                                                                          \
+    X(compute_s, "forward and backward", "computing", NULL)                                                            \
+    X(again_s, "computed again", "what is computed again", "recomputation")                                            \
+    X(tensor_s, "tensor parallel", "tensor parallel sends", "tensor parallel")                                         \
+    X(context_s, "context parallel", "context parallel sends", "context parallel")                                     \
+    X(expert_s, "expert parallel", "experts' sends", "experts")                                                        \
+    X(data_s, "replicas, shards", "gradients and shards that are sent", "replicas")                                    \
+    X(send_s, "sends of the pipeline", "sends of the pipeline", "pipeline's sends")                                    \
+    X(bubble_s, "bubble", "the pipeline's bubble", "bubble")                                                           \
+    X(optimizer_s, "optimizer", "the optimizer", "optimizer")                                                          \
+    X(rest_s, "launches and the rest", "launches and the rest", NULL)                                                  \
+    X(offload_s, "copies to and from hosts", "copies to and from hosts", "copies of states")
+
 typedef struct adept_layout_prediction {
     adept_prediction prediction; /* of all GPUs; memory of the worst rank */
     adept_mesh mesh;

@@ -381,17 +381,11 @@ static adept_status explain_layout(adept_cli *cli, adept_explanation *x)
     const struct {
         const char *name;
         double time_s;
-    } parts[] = {{"computing", l->compute_s},
-                 {"what is computed again", l->again_s},
-                 {"tensor parallel sends", l->tensor_s},
-                 {"context parallel sends", l->context_s},
-                 {"experts' sends", l->expert_s},
-                 {"gradients and shards that are sent", l->data_s},
-                 {"sends of the pipeline", l->send_s},
-                 {"the pipeline's bubble", l->bubble_s},
-                 {"the optimizer", l->optimizer_s},
-                 {"launches and the rest", l->rest_s},
-                 {"copies to and from hosts", l->offload_s}};
+    } parts[] = {
+#define X(member, label, sentence, ...) {sentence, l->member},
+        ADEPT_LAYOUT_PARTS(X)
+#undef X
+    };
     changer c = {cli, x};
     for (size_t i = 0, at; i < sizeof parts / sizeof *parts; i++) {
         for (at = x->n_parts++; at > 0 && parts[i].time_s > x->parts[at - 1].time_s; at--)

@@ -244,21 +244,16 @@ static void print_layout_times(FILE *out, const adept_predicted_step *r)
     const struct {
         const char *name;
         double time_s;
-    } parts[] = {{of_pass(r->profile), l->compute_s},
-                 {"computed again", l->again_s},
-                 {"tensor parallel", l->tensor_s},
-                 {"context parallel", l->context_s},
-                 {"expert parallel", l->expert_s},
-                 {"replicas, shards", l->data_s},
-                 {"sends of the pipeline", l->send_s},
-                 {"bubble", l->bubble_s},
-                 {"optimizer", l->optimizer_s},
-                 {"launches and the rest", l->rest_s},
-                 {"copies to and from hosts", l->offload_s}};
+    } parts[] = {
+#define X(member, label, ...) {label, l->member},
+        ADEPT_LAYOUT_PARTS(X)
+#undef X
+    };
 
     fprintf(out, "\nWhere the time goes%s\n", l->n_stages > 1 ? " (the slowest stage)" : "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].time_s > 0) print_phase(out, parts[i].name, parts[i].time_s, r->prediction.step_time_s);
+        if (parts[i].time_s > 0)
+            print_phase(out, i == 0 ? of_pass(r->profile) : parts[i].name, parts[i].time_s, r->prediction.step_time_s);
     if (l->data_hidden_s > 0)
         fprintf(out, "  %s more are sent beside computing.\n", adept_units_time(l->data_hidden_s).s);
     if (l->wait_w > 0 && isfinite(l->wait_w))
