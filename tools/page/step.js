@@ -37,7 +37,7 @@ export function leadOf(r) {
 export function headline(r) {
   const i = r.interval || {}, m = r.memory, who = r.power_scope === 'node' ? 'of the nodes at the wall' : r.config.gpus > 1 ? 'of all boards' : 'of the board';
   return h('dl', {class: 'tiles'}, tile('Step time', r.step_time_s, i.step_time_s, seconds, level(r)),
-    tile('Power', r.power_avg_w, i.power_avg_w, watts, who), tile('Energy per step', r.energy_step_j, energyEnds(r), joules, r.interval && 'at most'),
+    tile('Power', r.power_avg_w, i.power_avg_w, watts, who), tile('Energy per step', r.energy_step_j, energyEnds(r), joules, r.interval && 'with both at their ends'),
     tile('Memory' + (r.config.gpus > 1 ? ' of each GPU' : ''), m.peak_bytes, null, bytes, `of ${bytes(m.capacity_bytes)}: ${m.fits ? 'fits' : 'DOES NOT FIT'}`),
     tile('Samples per second', r.samples_per_s, null, plain), tile('Energy per sample', r.energy_per_sample_j, null, joules),
     tile('Bound by', r.bound, null, null, r.pass && r.pass.clock_ratio < 1 ? `clock at ${percent(r.pass.clock_ratio)}` : ''),
