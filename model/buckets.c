@@ -1,6 +1,7 @@
 /** @file buckets.c  Where gradients are complete in the backward pass, and their all-reduces beside it; see buckets.h.
  */
 #include "buckets.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- the backward pass ---- */
@@ -48,10 +49,54 @@ adept_status adept_buckets_new(adept_buckets *out, const adept_profile *prof, co
         const int32_t op = program->operators[i].op;
         if (op >= 0) advance(&out->backward, &backward[op]);
         for (; next > 0 && program->gradients[next - 1].at == (int32_t)i; next--)
-            out->gradients[out->n++] = (adept_ready_gradient){out->backward, program->gradients[next - 1].bytes};
+            out->gradients[out->n++] = (adept_ready_gradient){out->backward, program->gradients[next - 1].bytes, 0.0};
     }
     free(backward);
     return ADEPT_OK;
+}
+
+/* Longest period of repeats that is looked for, in buckets. */
+#define LONGEST_PERIOD 64
+
+static bool close_to(double a, double b, double all)
+{
+    return fabs(a - b) <= 4e-15 * all;
+}
+
+/* Does it follow on the bucket before it as `period` buckets ago? */
+static bool repeats(const adept_buckets *of, size_t i, size_t period)
+{
+    const adept_ready_gradient *now = &of->gradients[i], *then = now - period;
+    const adept_span *a = &now[0].before.kernels, *b = &now[-1].before.kernels, *c = &then[0].before.kernels,
+                     *d = &then[-1].before.kernels, *all = &of->backward.kernels;
+    return now->bytes == then->bytes &&
+           close_to(a->clocked_s - b->clocked_s, c->clocked_s - d->clocked_s, all->clocked_s) &&
+           close_to(a->memory_s - b->memory_s, c->memory_s - d->memory_s, all->memory_s) &&
+           now[0].before.launches - now[-1].before.launches == then[0].before.launches - then[-1].before.launches;
+}
+
+/* All sends end at the largest of sums: of the time at which a bucket is complete, and of all sends from it on. Over
+ * even repeats that moves in equal steps, and is largest in the first or in the last of them. */
+static void fold(adept_buckets *of)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < of->n; i++) {
+        size_t period = 0, most = 0;
+        for (size_t p = 1; i > 0 && p <= LONGEST_PERIOD; p++) {
+            size_t end = i + p;
+            while (end < of->n && repeats(of, end, p))
+                end++;
+            const size_t times = (end - i) / p;
+            if (times > 2 && (times - 2) * p > most) most = (times - 2) * p, period = p;
+        }
+        for (size_t k = 0; k < period; k++, i++) {
+            of->gradients[kept] = of->gradients[i];
+            of->gradients[kept++].more = (double)(most / period);
+        }
+        i += most;
+        of->gradients[kept++] = of->gradients[i];
+    }
+    of->n = kept;
 }
 
 adept_status adept_buckets_cut(adept_buckets *out, const adept_buckets *buckets, double bucket_bytes, adept_error *err)
@@ -63,10 +108,11 @@ adept_status adept_buckets_cut(adept_buckets *out, const adept_buckets *buckets,
     for (size_t i = 0; i < buckets->n; i++) {
         filled += buckets->gradients[i].bytes;
         if (!adept_bucket_closes(filled, bucket_bytes, (double)out->n)) continue;
-        out->gradients[out->n++] = (adept_ready_gradient){buckets->gradients[i].before, filled};
+        out->gradients[out->n++] = (adept_ready_gradient){buckets->gradients[i].before, filled, 0.0};
         filled = 0.0;
     }
     out->rest_bytes = filled + buckets->rest_bytes;
+    fold(out);
     return ADEPT_OK;
 }
 
@@ -91,56 +137,62 @@ adept_linear_laws adept_linear_laws_of(const adept_network *net, const double *t
     return out;
 }
 
-/* Inside nodes, then between them, which is where it ends. @return its time */
-static double send(adept_schedule *s, const adept_linear_laws *laws, const adept_ready_gradient *ready, size_t gradient,
-                   adept_done complete)
+/* The fastest way to send a bucket. @return its time; *between_s: of it, between nodes, where it ends */
+static double fastest_s(const adept_allreduce_law **law, double *between_s, const adept_linear_laws *laws, double bytes)
 {
-    double best_s = laws->of[0].at_0_s + laws->of[0].per_byte_s * ready->bytes;
+    double best_s = laws->of[0].at_0_s + laws->of[0].per_byte_s * bytes;
     size_t best = 0;
     for (size_t i = 1; i < laws->n; i++) {
-        double time_s = laws->of[i].at_0_s + laws->of[i].per_byte_s * ready->bytes;
+        double time_s = laws->of[i].at_0_s + laws->of[i].per_byte_s * bytes;
         if (time_s < best_s) best_s = time_s, best = i;
     }
-    const adept_allreduce_law *law = laws->of[best].law;
-    double between_s = law->between_s + law->between_s_per_byte * ready->bytes;
-    adept_task task = {ADEPT_LANE_LINK,       ADEPT_TASK_SEND, ADEPT_PART_BACKWARD,  .time_s = best_s - between_s,
+    *law = laws->of[best].law;
+    *between_s = (*law)->between_s + (*law)->between_s_per_byte * bytes;
+    return best_s;
+}
+
+/* Inside nodes, then between them. */
+static void keep_send(adept_schedule *s, double time_s, double between_s, const adept_allreduce_law *law,
+                      const adept_ready_gradient *ready, size_t gradient, adept_done complete)
+{
+    adept_task task = {ADEPT_LANE_LINK,       ADEPT_TASK_SEND, ADEPT_PART_BACKWARD,  .time_s = time_s - between_s,
                        .bytes = ready->bytes, .law = law,      .gradient = gradient, .ready = ready->before,
                        .until = ADEPT_NO_TASK};
     adept_schedule_add(s, task, adept_later(s->lanes[ADEPT_LANE_BETWEEN], complete));
-    if (between_s > 0.0) {
-        task.lane = ADEPT_LANE_BETWEEN;
-        task.time_s = between_s;
-        adept_schedule_add(s, task, s->lanes[ADEPT_LANE_LINK]);
-    }
-    return best_s;
+    if (!(between_s > 0.0)) return;
+    task.lane = ADEPT_LANE_BETWEEN;
+    task.time_s = between_s;
+    adept_schedule_add(s, task, s->lanes[ADEPT_LANE_LINK]);
 }
 
 adept_done adept_buckets_send(adept_schedule *s, double *all_s, double *n, const adept_buckets *buckets,
                               const adept_linear_laws *laws, double bucket_bytes, adept_done pass, const adept_pace *at)
 {
-    adept_task *const kept = s->tasks;
-    adept_done complete = pass;
-    double filled = 0.0;
+    const adept_ready_gradient rest = {buckets->backward, buckets->rest_bytes, 0.0};
+    double filled = 0.0, sent_s = 0.0, left_out_s = 0.0;
     *all_s = *n = 0.0;
-    if (!s->keeps_sends) s->tasks = NULL;
-    for (size_t i = 0; i < buckets->n; i++) {
-        filled += buckets->gradients[i].bytes;
-        if (!adept_bucket_closes(filled, bucket_bytes, *n)) continue;
-        const adept_ready_gradient ready = {buckets->gradients[i].before, filled};
-        complete.at_s = pass.at_s + adept_backward_span_s(&ready.before, at);
-        *all_s += send(s, laws, &ready, i, complete);
-        *n += 1.0;
+    for (size_t i = 0; i <= buckets->n; i++) {
+        const bool last = i == buckets->n;
+        const adept_ready_gradient *next = last ? &rest : &buckets->gradients[i];
+        filled += next->bytes;
+        if (last ? !(filled > 0.0) : !adept_bucket_closes(filled, bucket_bytes, *n)) continue;
+        const adept_allreduce_law *law;
+        double between_s, time_s = fastest_s(&law, &between_s, laws, filled);
+        adept_done complete = pass;
+        complete.at_s += adept_backward_span_s(&next->before, at);
+        if (s->keeps_sends) {
+            const adept_ready_gradient ready = {next->before, filled, 0.0};
+            keep_send(s, time_s, between_s, law, &ready, i, complete);
+        }
+        if (next->more == 0.0) sent_s += left_out_s, left_out_s = 0.0;
+        left_out_s += next->more * time_s;
+        sent_s = (sent_s < complete.at_s ? complete.at_s : sent_s) + time_s;
+        *all_s += time_s + next->more * time_s;
+        *n += 1.0 + next->more;
         filled = 0.0;
     }
-    filled += buckets->rest_bytes;
-    if (filled > 0.0) {
-        const adept_ready_gradient ready = {buckets->backward, filled};
-        complete.at_s = pass.at_s + adept_backward_span_s(&ready.before, at);
-        *all_s += send(s, laws, &ready, buckets->n, complete);
-        *n += 1.0;
-    }
-    s->tasks = kept;
-    return adept_later(s->lanes[ADEPT_LANE_LINK], s->lanes[ADEPT_LANE_BETWEEN]);
+    return s->keeps_sends ? adept_later(s->lanes[ADEPT_LANE_LINK], s->lanes[ADEPT_LANE_BETWEEN])
+                          : (adept_done){.at_s = sent_s, .task = ADEPT_NO_TASK};
 }
 
 /* ---- are there buckets? ---- */

@@ -8,6 +8,7 @@
 typedef struct adept_ready_gradient {
     adept_backward_span before; /* what has run of it */
     double bytes;
+    double more; /* like it, one in each of so many repeats that stand for themselves: adept_buckets_cut() */
 } adept_ready_gradient;
 
 typedef struct adept_buckets {
@@ -32,8 +33,9 @@ double adept_gradients_left(const adept_profile *prof);
  *  @return ADEPT_E_NOMEM; adept_buckets_free() whatever it is */
 adept_status adept_buckets_new(adept_buckets *out, const adept_profile *prof, const adept_kernel_set *set,
                                const adept_timed_kernel *timed, adept_error *err);
-/** Those of that many bytes, each as one gradient which is complete where the bucket is: sent as it is, with the same
- * bits.
+/** Those of that many bytes, each as one gradient which is complete where the bucket is. Of buckets that repeat evenly,
+ * as those of equal layers do, the first and the last repeat are kept: sent, all end at the same time but for the
+ * rounding of sums. Their sends are not to be kept as tasks.
  *  @return ADEPT_E_NOMEM; adept_buckets_free() whatever it is */
 adept_status adept_buckets_cut(adept_buckets *out, const adept_buckets *buckets, double bucket_bytes, adept_error *err);
 void adept_buckets_free(adept_buckets *buckets); /* zeroed is fine */

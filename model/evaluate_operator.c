@@ -131,11 +131,11 @@ static adept_status cut_buckets(pass_buckets *out, const adept_profile *prof, co
                 return adept_error_set(err, ADEPT_E_USAGE,
                                        "more than %d buckets a step: an evaluator takes fewer, larger ones",
                                        MOST_BUCKETS - 1);
-            out->of[out->n++] = (adept_ready_gradient){{.launches = launches}, filled};
+            out->of[out->n++] = (adept_ready_gradient){{.launches = launches}, filled, 0.0};
             filled = 0.0;
         }
     }
-    out->of[out->n] = (adept_ready_gradient){{.launches = launches}, filled + adept_gradients_left(prof)};
+    out->of[out->n] = (adept_ready_gradient){{.launches = launches}, filled + adept_gradients_left(prof), 0.0};
     qsort(out->parts, out->n_parts, sizeof *out->parts, by_kernel);
     size_t n = 0;
     for (size_t i = 0; i < out->n_parts; i++) {

@@ -1,4 +1,5 @@
 /* All-reduces by hand: ring, tree, nodes, and buckets beside a backward pass. */
+#include "adept_random.h"
 #include "even_program.h"
 #include "naive_buckets.h"
 #include "operator_toy.h"
@@ -265,6 +266,56 @@ static void merged_operators_are_spread(void **state)
     near(c.exposed_s, 1.5);
 }
 
+/* Gradients of layers that repeat, with some before and behind them, sent one by one and folded: under laws and paces
+ * of which any bucket may be the one from which on the links never rest. */
+static void repeats_stand_for_those_between_them(void **state)
+{
+    (void)state;
+    static adept_ready_gradient gradients[600];
+    size_t n_folded = 0;
+    for (uint64_t seed = 0, next = 0; seed < 400; seed++) {
+#define DRAW(n) (adept_random(seed, ADEPT_RANDOM_TEMPLATES, next++) * (n))
+        const size_t ahead = (size_t)DRAW(5), period = 1 + (size_t)DRAW(6), times = (size_t)DRAW(60),
+                     behind = (size_t)DRAW(5), broken = (size_t)DRAW(600);
+        adept_buckets all = {.gradients = gradients, .rest_bytes = DRAW(2)}, cut;
+        for (size_t i = 0; i < ahead + period * times + behind; i++) {
+            const bool again = i >= ahead + period && i < ahead + period * times && i != broken;
+            adept_ready_gradient *g = &gradients[all.n++];
+            if (again)
+                *g = (adept_ready_gradient){g[-(ptrdiff_t)period].before, g[-(ptrdiff_t)period].bytes, 0.0};
+            else
+                *g = (adept_ready_gradient){{{DRAW(1e-3), DRAW(1e-3)}, floor(DRAW(9))}, 1.0 + DRAW(9), 0.0};
+        }
+        for (size_t i = 0; i < all.n; i++) { /* what has run before each, of what runs between them */
+            const adept_backward_span own = gradients[i].before;
+            all.backward.kernels.clocked_s += own.kernels.clocked_s;
+            all.backward.kernels.memory_s += own.kernels.memory_s;
+            all.backward.launches += own.launches;
+            gradients[i].before = all.backward;
+        }
+        assert_int_equal(adept_buckets_cut(&cut, &all, 1.0, NULL), ADEPT_OK);
+        assert_true(cut.n <= all.n);
+        if (broken >= all.n && times > 2) assert_true(cut.n <= 1 + ahead + 3 * period + behind);
+        n_folded += cut.n < all.n;
+        const adept_allreduce_law laws[] = {{.volume = 1.0}, {.volume = 0.5, .between_s = 1e-3}};
+        for (int i = 0; i < 20; i++) {
+            const adept_linear_laws by = {2, {{&laws[0], DRAW(1e-4), DRAW(4e-4)}, {&laws[1], 1e-3, DRAW(2e-4)}}};
+            const adept_pace at = {DRAW(2), DRAW(2), DRAW(1e-4)};
+            double all_s[2], n[2];
+            adept_schedule s;
+            adept_schedule_begin(&s, NULL, false);
+            const adept_done pass = {.at_s = 0.1},
+                             one = adept_buckets_send(&s, &all_s[0], &n[0], &all, &by, 1.0, pass, &at),
+                             folded = adept_buckets_send(&s, &all_s[1], &n[1], &cut, &by, 1.0, pass, &at);
+            assert_true(n[0] == n[1] && n[0] == (double)(all.n + (all.rest_bytes > 0.0)));
+            assert_true(fabs(all_s[1] - all_s[0]) <= 1e-12 * all_s[0] &&
+                        fabs(folded.at_s - one.at_s) <= 1e-12 * one.at_s);
+        }
+        adept_buckets_free(&cut);
+    }
+    assert_true(n_folded > 300);
+}
+
 /* Three operators, of which the second is a view: backward the third, the view and the first. Gradients of 10 and 20
  * bytes are complete behind the third, of 30 behind the first; 40 bytes are of parameters that nothing uses. */
 static void gradients_are_complete_in_the_programs_order(void **state)
@@ -500,6 +551,7 @@ int main(void)
         cmocka_unit_test(limits_of_buckets),
         cmocka_unit_test(merged_operators_are_spread),
         cmocka_unit_test(gradients_are_complete_in_the_programs_order),
+        cmocka_unit_test(repeats_stand_for_those_between_them),
         cmocka_unit_test(step_in_buckets),
         cmocka_unit_test(bridges_join_pairs),
         cmocka_unit_test(nothing_overlaps),
