@@ -91,6 +91,53 @@ limit = [float(r["power_limit_w"]) for r in rows]
 assert limit[2] >= limit[0] and limit[3] > limit[1] + 20, limit
 END
 
+# ---- the thesis's A100, by cap and clock (data/measurements/thesis-a100), and the caps that its tables call best: with the host counted in
+if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
+    measured=$ADEPT_SOURCE_DIR/data/measurements
+    expect_ok evaluate "$measured/thesis-a100/programs.csv" --gpu a100-sxm-40gb --models "$measured/models" --json
+    checks=$((checks + 1))
+    "$python" - out "$measured/thesis-a100/programs.csv" <<'END' || fail 'watts and times by cap and clock'
+import csv, json, sys
+rows, first, watts, times = list(csv.DictReader(open(sys.argv[2]))), {}, [], []
+for row in json.load(open(sys.argv[1]))["rows"]:
+    said = rows[row["line"] - 2]
+    full_s = first.setdefault((said["model"], said["program"], said["table"]), row["predicted"]["step_time_s"])
+    if said["plausible"] != "no": watts.append(abs(row["error"]["power"]))
+    if said["plausible"] == "yes" and said["slower_percent"] not in ("", "0"):
+        times.append(100 * abs(row["predicted"]["step_time_s"] / full_s / (1 + float(said["slower_percent"]) / 100) - 1))
+assert len(watts) == 15 and sum(watts) / 15 < 15 and len(times) == 3 and max(times) < 15, (watts, times)
+END
+    for best in 'product 300 --precision tf32 --input 1x8192x8192 --input 8192x8192' 'triad 200'; do
+        # shellcheck disable=SC2086  # options
+        set -- $best && model=$1 cap=$2 && shift 2
+        expect_ok sweep "$measured/models/$model.pt" "$@" --gpu a100-sxm-40gb --mode infer --execution graphs \
+            --host thesis-a100 --power-scope node --vary power_limit_w=100:400:50 --objective edp --json
+        checks=$((checks + 1))
+        "$python" -c '
+import json, sys
+points = json.load(open(sys.argv[1]))["points"]
+best = min(points, key=lambda p: p["energy_step_j"] * p["step_time_s"])["power_limit_w"]
+assert abs(best - float(sys.argv[2])) <= 50, best' out "$cap" || fail "$model: not within a step of $cap W"
+    done
+    # Zeus's V100 measured at limits 25 W apart: 68 W of a host move the best for energy x time from 125 to 175 W up to 150 to 200.
+    zeus=$ADEPT_SHARED_DIR/data/zeus_v100-pcie-32gb.csv
+    if [ -e "$zeus" ]; then
+        tr -d '\r' <"$zeus" | sed '1s/$/,host/;2,$s/$/,torch1/' | grep '^model\|^resnet50' >zeus.csv
+        expect_ok evaluate zeus.csv --gpu v100-pcie-32gb --models "$ADEPT_SOURCE_DIR/data/models" --json
+        checks=$((checks + 1))
+        "$python" - out <<'END' || fail 'limits of least energy x time beside a host'
+import json, sys
+batches = {}
+for row in json.load(open(sys.argv[1]))["rows"]: batches.setdefault(row["batch_size"], []).append(row)
+def best(rows, which, host_w):
+    return min(rows, key=lambda r: (r[which]["power_avg_w"] + host_w) * r[which]["step_time_s"] ** 2)["power_limit_w"]
+found = [[best(rows, which, host_w) for host_w in (0, 68) for which in ("measured", "predicted")] for rows in batches.values()]
+assert len(found) >= 6 and all(abs(a - b) <= 25 and abs(c - d) <= 25 and a <= c and b <= d for a, b, c, d in found), found
+assert any(d > b for a, b, c, d in found), found
+END
+    fi
+fi
+
 # ---- evaluate and calibrate
 if "$ADEPT" calibrate --help >/dev/null 2>&1; then
     "$python" - "$ADEPT" "$p" >rows.csv 2>said <<'END' || { fail 'rows of nodes'; cat said; }
