@@ -1,4 +1,5 @@
 /** @file oracle.c  One workload on one GPU, and predictions of its steps. Calls: model. */
+#include "adept_clock.h"
 #include "adept_details.h"
 #include "adept_handlers.h"
 #include "adept_plan.h"
@@ -282,8 +283,6 @@ static adept_status check_queries(const adept_queries *q, const adept_profile *p
     if (profile->mode != ADEPT_MODE_GENERATE)
         return adept_error_set(err, ADEPT_E_USAGE, "queries: the workload is of mode %s, not generate",
                                adept_mode_name((size_t)profile->mode));
-    if (profile->batch_size < 1 || profile->batch_size > ADEPT_MIX_MOST)
-        return adept_error_set(err, ADEPT_E_USAGE, "queries: a batch of 1 to %d is the most at a time", ADEPT_MIX_MOST);
     if (!(q->rate_per_s > 0.0 && isfinite(q->rate_per_s)) || q->requests < 0 || q->requests > 10000000 ||
         (q->requests > 0 && q->requests < 100) || q->seed < 0)
         return adept_error_set(err, ADEPT_E_USAGE,
@@ -302,7 +301,7 @@ static adept_status check_queries(const adept_queries *q, const adept_profile *p
 }
 
 adept_status adept_predict_mix(char **text, const adept_workload *workload, const adept_request *request,
-                               const adept_queries *queries, adept_error *err)
+                               const adept_queries *queries, double most_s, adept_error *err)
 {
     ADEPT_LIBRARY_ENTER;
     if (!text) return adept_library_missing(__func__, "text", err);
@@ -314,17 +313,22 @@ adept_status adept_predict_mix(char **text, const adept_workload *workload, cons
     if (status != ADEPT_OK) return status;
     lengths all = {.workload = workload};
     adept_mix_prediction p;
+    adept_pass_table passes = {.chunk = 0};
+    const uint64_t end_ns = most_s > 0.0 ? adept_clock_ns() + (uint64_t)(fmin(most_s, 1e9) * 1e9) : 0;
     adept_mix_row *rows = calloc(queries->n_rows, sizeof *rows);
     if (!rows) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     for (size_t i = 0; i < queries->n_rows; i++)
         rows[i] = (adept_mix_row){queries->rows[i].prompt, queries->rows[i].tokens, queries->rows[i].share};
-    const adept_mix mix = {rows, queries->n_rows, queries->rate_per_s, queries->requests, queries->seed};
-    status = adept_mix_predict(&p, &mix, workload->profile, walk_lengths, &all, request->oracle->hw, &run, err);
+    const adept_mix mix = {rows, queries->n_rows, queries->rate_per_s, queries->requests, queries->seed, end_ns};
+    status = adept_mix_predict(&p, &passes, &mix, workload->profile, walk_lengths, &all, request->oracle->hw, &run,
+                               err);
+    adept_pass_table_free(&passes);
     adept_profile_free(all.profile);
     free(rows);
     if (status != ADEPT_OK) return status;
     adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
+    adept_json_put_integer(&w, "schema_version", 1);
     adept_mix_put_json(&w, &p);
     adept_json_end_object(&w);
     *text = adept_json_finish(&w);

@@ -52,7 +52,7 @@ static adept_judgement judge(const adept_option *o, const adept_job *g)
     v.edp_js = v.energy_j * v.time_s;
     v.ed2p_js2 = v.edp_js * v.time_s;
     v.power_w = e->power_avg_w;
-    v.energy_per_token_j = e->energy_per_sample_j * e->tpot_s / (e->step_time_s - e->ttft_s);
+    v.energy_per_token_j = o->energy_per_token_j;
     v.cost = paid(v.time_s, o->cost_per_s) + paid(v.energy_j, o->cost_per_j);
     v.violated = exceeds(v.power_w, g->power_budget_w, ADEPT_WITHIN_POWER) |
                  exceeds(v.time_s, g->deadline_s, ADEPT_WITHIN_DEADLINE) |

@@ -1,5 +1,6 @@
 /** @file mix.c  Continuous batching, request by request; see adept_mix.h. */
 #include "adept_mix.h"
+#include "adept_clock.h"
 #include "adept_json_writer.h"
 #include "adept_random.h"
 #include "adept_statistics.h"
@@ -71,8 +72,19 @@ typedef struct predictor {
     const adept_hwprofile *hw;
     adept_run run;   /* of one replica, or of as many as share experts */
     double replicas;
+    uint64_t end_ns;
     adept_error *err;
 } predictor;
+
+static bool is_late(uint64_t end_ns)
+{
+    return end_ns > 0 && adept_clock_ns() > end_ns;
+}
+
+static adept_status late(adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_USAGE, "mix: passes and queries take longer to predict than they may");
+}
 
 /* A prompt of that length for so many queries, of which the cache has so many tokens, and one token more. */
 static adept_status predict(adept_prediction *out, const predictor *p, double batch, double prompt, double cached)
@@ -82,6 +94,7 @@ static adept_status predict(adept_prediction *out, const predictor *p, double ba
                                          .prompt = (int64_t)prompt,
                                          .tokens = 1,
                                          .cached_tokens = (int64_t)cached};
+    if (is_late(p->end_ns)) return late(p->err);
     adept_status status = p->profile_of(&profile, &given, p->context, p->err);
     return status == ADEPT_OK ? adept_predict(out, profile, p->hw, &p->run, p->err) : status;
 }
@@ -129,10 +142,10 @@ adept_mix_row adept_mix_mean(const adept_mix_row *rows, size_t n_rows)
 
 adept_status adept_pass_table_make(adept_pass_table *out, const adept_mix_row *rows, size_t n_rows, int64_t most,
                                    int64_t chunk, adept_sweep_profile_of profile_of, void *context,
-                                   const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+                                   const adept_hwprofile *hw, const adept_run *run, uint64_t end_ns, adept_error *err)
 {
     double shortest = INFINITY, longest = 0, longest_prompt = 0, x[MOST_POINTS], y[LENGTHS];
-    predictor p = {profile_of, context, hw, *run, run->ep > 1 ? (double)run->ep : 1, err};
+    predictor p = {profile_of, context, hw, *run, run->ep > 1 ? (double)run->ep : 1, end_ns, err};
     size_t n = 0;
     for (size_t i = 0; i < n_rows; i++) {
         shortest = fmin(shortest, rows[i].prompt);
@@ -340,9 +353,11 @@ static void write_tokens(server *s)
     advance(s, passes);
 }
 
-static void serve(server *s)
+/* @return false: it takes too long */
+static bool serve(server *s, uint64_t end_ns)
 {
-    while (s->next < s->n || s->n_answers > 0) {
+    for (uint64_t turn = 1; s->next < s->n || s->n_answers > 0; turn++) {
+        if (turn % 1024 == 0 && is_late(end_ns)) return false;
         if (reads(s)) {
             (s->table->chunk > 0 ? read_chunk : read_prompt)(s);
         } else if (s->n_answers > 0) {
@@ -352,6 +367,7 @@ static void serve(server *s)
             s->now_s = s->queries[s->next].arrival_s;
         }
     }
+    return true;
 }
 
 static adept_percentiles percentiles(double *values, size_t n)
@@ -393,7 +409,10 @@ adept_status adept_mix_simulate(adept_mix_result *out, const adept_mix_row *rows
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %lld queries", (long long)t->queries);
     }
     draw(s.queries, n, rows, n_rows, t);
-    serve(&s);
+    if (!serve(&s, t->end_ns)) {
+        free(s.queries), free(s.answers), free(values);
+        return late(err);
+    }
     for (size_t i = 0; i < n; i++)
         tokens += s.queries[i].tokens;
     *out = (adept_mix_result){.steady = keeps_up(&s),
@@ -427,26 +446,47 @@ adept_status adept_mix_simulate(adept_mix_result *out, const adept_mix_row *rows
 /* That are simulated where nobody says: the 99th percentile of 10,000 scatters by 2 to 13 %, at loads of 20 to 80 %. */
 #define QUERIES 500000
 
-adept_status adept_mix_predict(adept_mix_prediction *out, const adept_mix *mix, const adept_profile *profile,
-                               adept_sweep_profile_of profile_of, void *context, const adept_hwprofile *hw,
-                               const adept_run *run, adept_error *err)
+adept_status adept_mix_predict(adept_mix_prediction *out, adept_pass_table *table, const adept_mix *mix,
+                               const adept_profile *profile, adept_sweep_profile_of profile_of, void *context,
+                               const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
     const adept_mesh_words words = adept_run_mesh(run);
-    adept_pass_table table = {.chunk = 0};
     adept_mesh mesh;
     adept_status status = adept_mesh_of(&mesh, &words, profile, err);
+    if (status == ADEPT_OK && profile->batch_size > ADEPT_MIX_MOST)
+        status = adept_error_set(err, ADEPT_E_USAGE, "mix: a batch of 1 to %d is the most at a time", ADEPT_MIX_MOST);
     if (status != ADEPT_OK) return status;
     *out = (adept_mix_prediction){.replicas = (double)mesh.dp, .shared = !mesh.plain};
     out->traffic = (adept_traffic){.rate_per_s = mix->rate_per_s / out->replicas,
                                    .most = profile->batch_size,
                                    .queries = mix->queries > 0 ? mix->queries : QUERIES,
-                                   .seed = mix->seed > 0 ? (uint64_t)mix->seed : 1};
-    status = adept_pass_table_make(&table, mix->rows, mix->n_rows, profile->batch_size, profile->prefill_chunk,
-                                   profile_of, context, hw, run, err);
+                                   .seed = mix->seed > 0 ? (uint64_t)mix->seed : 1,
+                                   .end_ns = mix->end_ns};
+    if (!table->tokens.x)
+        status = adept_pass_table_make(table, mix->rows, mix->n_rows, profile->batch_size, profile->prefill_chunk,
+                                       profile_of, context, hw, run, mix->end_ns, err);
     if (status == ADEPT_OK)
-        status = adept_mix_simulate(&out->result, mix->rows, mix->n_rows, &table, &out->traffic, err);
-    adept_pass_table_free(&table);
+        return adept_mix_simulate(&out->result, mix->rows, mix->n_rows, table, &out->traffic, err);
+    adept_pass_table_free(table);
     return status;
+}
+
+void adept_mix_estimate(adept_estimate *out, const adept_mix_prediction *p)
+{
+    const adept_mix_result *r = &p->result;
+    out->notes &= ~(unsigned)ADEPT_NOTE_NO_ROOM;
+    out->step_time_s = r->latency_s.p99;
+    out->power_avg_w = p->replicas * r->power_avg_w;
+    out->energy_step_j = out->energy_per_sample_j = r->energy_per_query_j;
+    out->edp_js = out->energy_step_j * out->step_time_s;
+    out->samples = 1.0;
+    out->samples_per_s = p->replicas * r->queries_per_s;
+    out->ttft_s = r->ttft_s.p99;
+    out->tpot_s = r->tpot_s.p99;
+    out->peak_bytes = fmin(out->peak_bytes, out->capacity_bytes);
+    out->interval_level = NAN; /* nobody has measured a mix */
+    for (size_t i = 0; i < 2; i++)
+        out->interval_time_s[i] = out->interval_power_w[i] = NAN;
 }
 
 static void put_percentiles(adept_json_writer *w, const char *key, const adept_percentiles *p)

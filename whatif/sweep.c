@@ -1,5 +1,5 @@
 /** @file sweep.c  The points of a grid, one after the other; see adept_sweep.h. */
-#include "adept_sweep.h"
+#include "adept_mix.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +27,9 @@ typedef struct walk {
     adept_hwprofile hw;          /* of the point */
     adept_parameter parameters[ADEPT_MOST_PARAMETERS]; /* its fit's */
     adept_run run;
+    adept_workload_config given; /* of the point */
+    adept_pass_table passes;     /* of its run, where queries arrive; owned */
+    adept_mix_prediction mix;
     adept_error why;
     adept_status fatal; /* ended the sweep, and is said in: */
     adept_error *err;
@@ -59,6 +62,9 @@ static adept_status size_of_all(uint64_t *out, const adept_sweep *s, adept_error
         for (size_t j = 0; j < i; j++)
             if (strcmp(s->axes[i].key, s->axes[j].key) == 0)
                 return adept_error_set(err, ADEPT_E_USAGE, "%s is varied twice", s->axes[i].key);
+        if (s->axes[i].level == ADEPT_SWEEP_TRAFFIC && !s->mix)
+            return adept_error_set(err, ADEPT_E_USAGE, "%s is of queries that arrive: it needs their mix",
+                                   s->axes[i].key);
         uint64_t n = s->axes[i].n;
         if (!s->one_at_a_time && n > (UINT64_MAX >> 11) / size) /* indices stay exact as doubles */
             return adept_error_set(err, ADEPT_E_USAGE, "more points than can be numbered");
@@ -143,7 +149,7 @@ static const adept_sweep_axis *set_runs(walk *w)
 {
     const grid *g = &w->grid;
     w->run = g->sweep->run;
-    for (size_t i = g->first[ADEPT_SWEEP_RUN]; i < g->n; i++)
+    for (size_t i = g->first[ADEPT_SWEEP_RUN]; i < g->first[ADEPT_SWEEP_TRAFFIC]; i++)
         if (!adept_sweep_set_run(&w->run, axis_at(g, i), g->at[g->axis[i]], &w->hw.specs)) return axis_at(g, i);
     return NULL;
 }
@@ -161,6 +167,64 @@ static adept_status set_best_limit(walk *w)
     return ADEPT_OK;
 }
 
+/* From where the walk is to the last point that shares the axes outside a level. */
+static void fail_inside(walk *w, int level, adept_status status)
+{
+    bool more;
+    char reason[sizeof w->why.message];
+    memcpy(reason, w->why.message, sizeof reason);
+    do {
+        if (level < ADEPT_SWEEP_TRAFFIC) (void)set_runs(w); /* so that rows show their runs */
+        emit_failed(w, status, reason);
+        more = false;
+        for (int l = ADEPT_SWEEP_TRAFFIC; l >= level && !more; l--)
+            more = next(&w->grid, l);
+    } while (more && !w->stopped);
+}
+
+/* A profile of the point's workload at the lengths of a pass. */
+static adept_status at_lengths(const adept_profile **out, const adept_workload_config *given, void *context,
+                               adept_error *err)
+{
+    const walk *w = context;
+    adept_workload_config all = w->given;
+    adept_workload_config_over(&all, given);
+    return w->grid.sweep->profile_of(out, &all, w->grid.sweep->mix_context, err);
+}
+
+/* Queries at every rate, over the same passes. @param step  of the mean query */
+static void predict_mix(walk *w, const adept_estimate *step)
+{
+    const grid *g = &w->grid;
+    adept_sweep_point *p = &w->point;
+    do {
+        adept_mix mix = *g->sweep->mix;
+        for (size_t i = g->first[ADEPT_SWEEP_TRAFFIC]; i < g->first[ADEPT_SWEEP_MACHINE]; i++)
+            mix.rate_per_s = axis_at(g, i)->numbers[g->at[g->axis[i]]];
+        p->status =
+            adept_mix_predict(&w->mix, &w->passes, &mix, p->profile, at_lengths, w, &w->hw, &w->run, &w->why);
+        if (p->status == ADEPT_OK && !w->mix.result.steady)
+            p->status = adept_error_set(&w->why, ADEPT_E_USAGE,
+                                        "more queries arrive than are answered: %.4g/s, of which %.4g are",
+                                        mix.rate_per_s, w->mix.replicas * w->mix.result.queries_per_s);
+        if (p->status != ADEPT_OK && !w->passes.tokens.x) {
+            fail_inside(w, ADEPT_SWEEP_TRAFFIC, p->status); /* at no rate */
+            return;
+        }
+        if (p->status != ADEPT_OK) {
+            emit_failed(w, p->status, w->why.message);
+            continue;
+        }
+        p->result = *step;
+        adept_mix_estimate(&p->result, &w->mix);
+        p->mix = &w->mix;
+        p->reason = "";
+        emit(w);
+        p->mix = NULL;
+    } while (!w->stopped && next(&w->grid, ADEPT_SWEEP_TRAFFIC));
+    adept_pass_table_free(&w->passes);
+}
+
 static void predict_point(walk *w, const adept_plan *plan)
 {
     adept_sweep_point *p = &w->point;
@@ -168,7 +232,7 @@ static void predict_point(walk *w, const adept_plan *plan)
     if (wrong) {
         adept_error_set(&w->why, ADEPT_E_USAGE, "%s: nothing is known that it could be relative to, or no whole number",
                         wrong->key);
-        emit_failed(w, ADEPT_E_USAGE, w->why.message);
+        fail_inside(w, ADEPT_SWEEP_TRAFFIC, ADEPT_E_USAGE);
         return;
     }
     p->status = w->run.power_limit_w < 0.0 ? set_best_limit(w) : ADEPT_OK;
@@ -181,27 +245,17 @@ static void predict_point(walk *w, const adept_plan *plan)
         if (p->status == ADEPT_OK) p->result = of_layout.estimate;
     }
     if (p->status != ADEPT_OK) {
-        emit_failed(w, p->status, w->why.message);
+        fail_inside(w, ADEPT_SWEEP_TRAFFIC, p->status);
+        return;
+    }
+    if (w->grid.sweep->mix) {
+        const adept_estimate step = p->result;
+        predict_mix(w, &step);
         return;
     }
     if (!shared) adept_plan_interval(&p->result, plan, &w->run);
     p->reason = "";
     emit(w);
-}
-
-/* From where the walk is to the last point that shares the axes outside a level. */
-static void fail_inside(walk *w, int level, adept_status status)
-{
-    bool more;
-    char reason[sizeof w->why.message];
-    memcpy(reason, w->why.message, sizeof reason);
-    do {
-        (void)set_runs(w); /* so that rows show their runs */
-        emit_failed(w, status, reason);
-        more = false;
-        for (int l = ADEPT_SWEEP_RUN; l >= level && !more; l--)
-            more = next(&w->grid, l);
-    } while (more && !w->stopped);
 }
 
 /* ---- levels ---- */
@@ -262,15 +316,15 @@ static void walk_workload(walk *w)
 {
     const grid *g = &w->grid;
     const adept_sweep *s = g->sweep;
-    adept_workload_config given = {.batch_size = 0}; /* nothing */
     adept_status status = ADEPT_OK;
+    w->given = (adept_workload_config){.batch_size = 0}; /* nothing */
     for (size_t i = 0; i < g->first[ADEPT_SWEEP_GPU]; i++)
-        if (!adept_sweep_set_workload(&given, axis_at(g, i), g->at[g->axis[i]]))
+        if (!adept_sweep_set_workload(&w->given, axis_at(g, i), g->at[g->axis[i]]))
             status = adept_error_set(&w->why, ADEPT_E_USAGE, "%s: no whole number above 0", axis_at(g, i)->key);
     w->point.profile = NULL;
     w->point.hw = NULL;
     w->hw = (adept_hwprofile){.name = NULL}; /* rows without a profile show no numbers of the GPU before */
-    if (status == ADEPT_OK) status = s->profile_of(&w->point.profile, &given, s->context, &w->why);
+    if (status == ADEPT_OK) status = s->profile_of(&w->point.profile, &w->given, s->context, &w->why);
     if (status == ADEPT_OK) status = adept_plan_family_new(&w->family, w->point.profile, several(w), &w->why);
     if (status != ADEPT_OK) {
         w->point.profile = NULL;

@@ -1,5 +1,6 @@
 /** @file sweep_answers.c  Best points and the front, in memory that does not grow; see adept_sweep_answers.h. */
 #include "adept_sweep_answers.h"
+#include "adept_mix.h"
 #include <math.h>
 
 const char *adept_sweep_objective_name(size_t aim)
@@ -29,6 +30,13 @@ static double value_of(const adept_sweep_answers *a, const adept_sweep_found *f,
     return of[aim];
 }
 
+double adept_sweep_token_j(const adept_sweep_point *point)
+{
+    if (point->mix) return point->mix->result.energy_per_token_j;
+    const double tokens = point->profile ? (double)point->profile->tokens : 0.0;
+    return tokens > 0.0 ? point->result.energy_per_sample_j / tokens : NAN;
+}
+
 adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point)
 {
     const adept_estimate *r = &point->result;
@@ -46,6 +54,8 @@ adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point)
         .notes = r->notes,
         .ttft_s = r->ttft_s,
         .tpot_s = r->tpot_s,
+        .energy_per_token_j = adept_sweep_token_j(point),
+        .samples_per_s = r->samples_per_s,
     };
 }
 

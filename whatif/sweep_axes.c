@@ -1,8 +1,8 @@
 /** @file sweep_axes.c  What a sweep varies: keys, lists and ranges of values. */
 #include "adept_grow.h"
+#include "adept_mix.h"
 #include "adept_number.h"
 #include "adept_optimizer.h"
-#include "adept_sweep.h"
 #include "nearest.h"
 #include <ctype.h>
 #include <math.h>
@@ -193,6 +193,7 @@ static double scale_of(const adept_sweep_axis *axis, const char *unit)
         double scale;
     } units[] = {{"Hz", true, 1},    {"kHz", true, 1e3}, {"MHz", true, 1e6},
                  {"GHz", true, 1e9}, {"W", false, 1},    {"kW", false, 1e3}};
+    if (kind == ADEPT_VARY_RATE) return strcmp(unit, "/s") == 0 ? 1 : 0;
     bool is_clock = of == ADEPT_HERTZ || kind == ADEPT_VARY_CORE_CLOCK || kind == ADEPT_VARY_MEMORY_CLOCK ||
                     kind == ADEPT_VARY_CPU_CLOCK_MAX || kind == ADEPT_VARY_CPU_CLOCK_MIN;
     bool is_power = of == ADEPT_WATTS || kind == ADEPT_VARY_CPU_POWER_LIMIT;
@@ -234,7 +235,7 @@ static adept_status add_number(adept_sweep_axis *axis, double value, bool relati
         first++;
     if (first < axis->n && axis->relative != relative)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: either all values are relative (x1.5) or none", axis->key);
-    if (relative && axis->level == ADEPT_SWEEP_WORKLOAD)
+    if (relative && (axis->level == ADEPT_SWEEP_WORKLOAD || axis->level == ADEPT_SWEEP_TRAFFIC))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: cannot be relative (x%g), give the number itself", axis->key,
                                value);
     axis->relative = relative;
@@ -498,6 +499,8 @@ double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const a
         const double *number = point->hw ? number_of((adept_hwprofile *)point->hw, axis) : NULL;
         return number ? *number : NAN;
     }
+    if (axis->level == ADEPT_SWEEP_TRAFFIC)
+        return point->mix ? point->mix->replicas * point->mix->traffic.rate_per_s : NAN;
     if (axis->level == ADEPT_SWEEP_RUN) {
         /* else it is any */
         bool locked = !adept_sweep_varies_run(axis, ADEPT_RUN_FIELD_clock_hz) || point->run->clock_hz > 0.0;

@@ -5,6 +5,7 @@
  * gradients backward. Weights are cast once a step and not counted. Measured: casts of 6 bytes fit NeMo's steps on
  * H100. */
 #include "interp.h"
+#include <math.h>
 
 #define TILE 16 /* what sizes of weights have to be multiples of */
 #define CAST_READ_BYTES 4.0
@@ -39,18 +40,20 @@ static void cast(adept_cost *cost, adept_pass pass, double elements)
 static void lower(adept_call *call, adept_cost *cost)
 {
     double inputs = 0, results = 0;
-    bool backward = false;
+    bool backward = false, narrow = false; /* of weights that are stored in 8 bits or fewer */
     adept_tensor_cursor arguments = adept_call_arguments(call), made = adept_call_results(call);
 
-    for (const adept_tensor *t; (t = adept_next_tensor(&arguments));)
+    for (const adept_tensor *t; (t = adept_next_tensor(&arguments));) {
         if (t->param < 0 && t->dtype == ADEPT_BF16) inputs += (double)adept_tensor_numel(t);
+        if (t->param >= 0 && t->ndim > 1) narrow = adept_cost_stored_bytes(cost, t) <= (double)adept_tensor_numel(t);
+    }
     for (const adept_tensor *t; (t = adept_next_tensor(&made));)
         results += (double)adept_tensor_numel(t);
     for (size_t i = 0; i < cost->n_kernels; i++) {
         adept_kernel *k = &cost->kernels[i];
         if (!is_product(k)) continue;
         k->dtype = ADEPT_F8E4M3;
-        k->bytes_read /= 2;
+        k->bytes_read = narrow ? fmax(k->bytes_read - inputs, k->bytes_read / 2) : k->bytes_read / 2;
         backward = backward || k->pass == ADEPT_BACKWARD;
     }
     cast(cost, ADEPT_FORWARD, inputs);

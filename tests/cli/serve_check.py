@@ -292,6 +292,19 @@ expect(200, "POST", "/v1/predict", {"gpu": "a100", "compact": True, "workload": 
 for thread in asked:
     thread.join()
 check(set(codes) <= {200, 503} and 200 in codes, f"five plans at once: {codes}")
+
+# queries as they arrive: the program's numbers
+with open(path + ".csv", "w") as file:
+    file.write("prompt,tokens,share\n20,8,3\n60,20,1\n")
+with open(path + ".config.json", "wb") as file:
+    file.write(config)
+mixed = {"workload": sent["name"], "gpu": "h100", "batch_size": 4, "rate_per_s": 30, "requests": 2000, "mode": "generate", "execution": "graphs",
+         "mix": [{"prompt": 20, "tokens": 8, "share": 3}, {"prompt": 60, "tokens": 20, "share": 1}]}
+out = subprocess.run([adept, "predict", path + ".config.json", "--mix", path + ".csv"] + "--gpu h100 --batch 4 --rate 30/s --requests 2000 --mode generate "
+                     "--execution graphs --json".split(), check=True, stdout=subprocess.PIPE).stdout
+check(expect(200, "POST", "/v1/mix", mixed, schema="MixAnswer")["mix"] == json.loads(out)["mix"], "a mix is the program's")
+os.unlink(path + ".config.json")
+os.unlink(path + ".csv")
 expect(422, "POST", "/v1/plan", {"workload": "mlp", "gpu": "a100", "gpus": 3, "global_batch": 32, "pp": 3}, code="cannot_predict")
 expect(404, "POST", "/v1/plan", {"workload": "mpl", "gpu": "a100"}, code="unknown_workload")
 check(len(expect(200, "GET", "/v1/workloads")["workloads"]) == 1, "what one client sent is not told to others")
@@ -318,7 +331,7 @@ check(all(row["Score"] == 0 for row in extender.scores(f"http://127.0.0.1:{port}
 # ---- every key that is described is known, and answers say so of no other ----
 
 for schema, url, rest in [("PredictRequest", "/v1/predict", run), ("ChooseRequest", "/v1/choose", {**run, "options": [{}]}),
-                          ("PlanRequest", "/v1/plan", {**run, "gpus": 2, "global_batch": 4})]:
+                          ("PlanRequest", "/v1/plan", {**run, "gpus": 2, "global_batch": 4}), ("MixRequest", "/v1/mix", mixed)]:
     for key in description["components"]["schemas"][schema]["properties"]:
         body = dict(rest)
         body.setdefault(key, None)

@@ -144,6 +144,29 @@ expect_error 3 'none.csv: no rows' predict "$small" --mode generate --gpu h100 -
 printf 'prompt,tokens,share\n9000000,32,1\n' >"$work/long.csv"
 expect_error 2 'does not fit' predict "$small" --mode generate --gpu h100 --batch 4 --mix "$work/long.csv" --rate 1/s
 
+# in a sweep: the numbers of predict, rates too high, the best under a bound, what cannot act
+latency() {
+    sed -n '/"latency_s":[[:space:]]*{/,/}/p' "$work/out" | sed -n 's/.*"p99":[[:space:]]*\([0-9.e+-]*\).*/\1/p'
+}
+expect_ok predict "$small" $mix --batch 8 --rate 40/s --tp 2 --gpus 2 --kv-cache fp8 --json
+told=$(latency)
+expect_ok sweep "$small" $mix --gpus 2 --vary rate=20,40/s,100000 --vary batch=8,16 --vary tp=1,2 --vary kv-cache=bf16,fp8 --csv
+checks=$((checks + 2))
+[ "$(awk -F, -v told="$told" '$1 == 40 && $2 == 8 && $3 == 2 && $4 == "fp8" && $5 == told' "$work/out" | wc -l)" -eq 1 ] ||
+    fail "a point of a mix: predict says $told"
+[ "$(grep -c 'more queries arrive than are answered: 1e+05/s, of which ' "$work/out")" -eq 8 ] || fail 'rates that are too high'
+expect_ok sweep "$small" $mix --vary rate=20,40 --vary batch=1,16 --minimise energy_per_token --within-ttft 100ms --json
+checks=$((checks + 1))
+[ "$(grep -c '"latency_s":{' "$work/out")" -ge 3 ] || fail 'the JSON of points of a mix'
+expect_ok sweep "$small" $mix --rate 40 --vary batch=1,16 --vary power-limit=400,700 --minimise energy_per_token --within-ttft 100ms
+shows '^Queries as they arrive: times are those that 99 of 100 keep within, energy is of one query$'
+shows '^Best     batch=16, .*: 99 % are answered within .* per token$'
+expect_error 2 'rate is of queries that arrive: it needs their mix' sweep "$small" $generate --vary rate=1,2
+expect_error 2 'mix needs --rate' sweep "$small" $mix --vary batch=1,2
+expect_error 2 'prompt and tokens: they do not vary beside it' sweep "$small" $mix --rate 4 --vary prompt=1,2
+expect_error 2 'samples and --steps do not act with --mix' sweep "$small" $mix --rate 4 --vary batch=1,2 --samples 5
+expect_error 2 'rate: cannot be relative' sweep "$small" $mix --rate 4 --vary rate=x2
+
 # inferences beside a training
 expect_ok predict "$small" --gpu h100 --precision bf16 --batch 4 --steps 1000 --inferences 1000000 --prompt 512 --tokens 64 --country DE --price 0.2
 shows '^Over its life, with 1e\+06 inferences: .*Wh .*CO2e, cost '

@@ -125,18 +125,24 @@ static void llama_bytes(void **state)
     (void)state;
     static const struct {
         adept_stored weights, cache;
-        double weight_bytes, cache_bytes;
-    } cases[] = {{ADEPT_STORED_AUTO, ADEPT_STORED_AUTO, 2, 2},
-                 {ADEPT_STORED_BF16, ADEPT_STORED_BF16, 2, 2},
-                 {ADEPT_STORED_FP8, ADEPT_STORED_FP8, 1, 1},
-                 {ADEPT_STORED_INT8, ADEPT_STORED_INT8, 1, 1},
-                 {ADEPT_STORED_INT4, ADEPT_STORED_AUTO, 0.51953125, 2}}; /* 4 bits, and 20 for each 128 */
+        double weight_bytes, cache_bytes, input_bytes; /* of blocks' products in FP8: 1, and 4 for its cast */
+        adept_precision precision;
+    } cases[] = {{ADEPT_STORED_AUTO, ADEPT_STORED_AUTO, 2, 2, 2, ADEPT_PURE_BF16},
+                 {ADEPT_STORED_BF16, ADEPT_STORED_BF16, 2, 2, 2, ADEPT_AMP_BF16},
+                 {ADEPT_STORED_FP8, ADEPT_STORED_FP8, 1, 1, 2, ADEPT_PURE_BF16},
+                 {ADEPT_STORED_INT8, ADEPT_STORED_INT8, 1, 1, 2, ADEPT_PURE_BF16},
+                 {ADEPT_STORED_AUTO, ADEPT_STORED_AUTO, 1, 2, 5, ADEPT_FP8},
+                 {ADEPT_STORED_FP8, ADEPT_STORED_INT8, 1, 1, 5, ADEPT_PURE_FP8},
+                 {ADEPT_STORED_INT4, ADEPT_STORED_AUTO, 0.51953125, 2, 5, ADEPT_PURE_FP8},
+                 /* 4 bits, and 20 for each 128 */
+                 {ADEPT_STORED_INT4, ADEPT_STORED_AUTO, 0.51953125, 2, 2, ADEPT_PURE_BF16}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_workload_config c = queries;
-        c.weights = cases[i].weights, c.kv_cache = cases[i].cache;
+        c.weights = cases[i].weights, c.kv_cache = cases[i].cache, c.precision = cases[i].precision;
         adept_profile *p = walk("llama-3-8b", &c);
         const adept_profile *token = p->legs[p->n_legs - 1].profile;
-        double inputs = B * 2 * (LAYERS * (4 * WIDTH + 2 * WIDTH + 14336) + WIDTH), keys = PROMPT + TOKENS;
+        double inputs = B * (cases[i].input_bytes * LAYERS * (4 * WIDTH + 2 * WIDTH + 14336) + 2 * WIDTH),
+               keys = PROMPT + TOKENS;
         assert_true(p->weights_bytes == cases[i].weight_bytes * LAYERS * BLOCK + 2 * (2 * HEAD + NORMS) + 2 * 64);
         near(bytes_read(token, "linear", NULL), cases[i].weight_bytes * LAYERS * BLOCK + 2 * HEAD + inputs, 1e-14,
              "weights read");
@@ -518,6 +524,10 @@ static void refused(void **state)
          {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = 4, .cached_tokens = 4},
          ADEPT_E_USAGE,
          "leave nothing of a prompt of 4"},
+        {"llama-3-8b",
+         {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = 4, .precision = ADEPT_FP8, .weights = ADEPT_STORED_BF16},
+         ADEPT_E_USAGE,
+         "8 bits or fewer"},
         {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .prefill_chunk = 4}, ADEPT_E_USAGE, "prefill_chunk acts"},
         {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .prompt = 4}, ADEPT_E_USAGE, "prompt acts in mode generate only"},
         {"llama-3-8b", {.mode = ADEPT_MODE_TRAIN, .tokens = 4}, ADEPT_E_USAGE, "tokens acts in mode generate only"},

@@ -114,10 +114,10 @@ static void null_is_a_message(void **state)
     REFUSED(adept_plan_layouts(NULL, w, gpu, NULL, 0.0, &err));
     REFUSED(adept_plan_layouts(&text, NULL, gpu, NULL, 0.0, &err));
     REFUSED(adept_plan_layouts(&text, w, NULL, NULL, 0.0, &err));
-    REFUSED(adept_predict_mix(&text, NULL, NULL, &queries, &err));
-    REFUSED(adept_predict_mix(&text, w, &(adept_request){.oracle = NULL}, &queries, &err));
-    REFUSED(adept_predict_mix(&text, w, &(adept_request){.oracle = NULL}, NULL, &err));
-    REFUSED(adept_predict_mix(NULL, w, &(adept_request){.oracle = NULL}, &queries, &err));
+    REFUSED(adept_predict_mix(&text, NULL, NULL, &queries, 0, &err));
+    REFUSED(adept_predict_mix(&text, w, &(adept_request){.oracle = NULL}, &queries, 0, &err));
+    REFUSED(adept_predict_mix(&text, w, &(adept_request){.oracle = NULL}, NULL, 0, &err));
+    REFUSED(adept_predict_mix(NULL, w, &(adept_request){.oracle = NULL}, &queries, 0, &err));
     REFUSED(adept_choose(NULL, NULL, &e, 1, NULL, &err));
     REFUSED(adept_choose(&choice, NULL, NULL, 1, NULL, &err));
     REFUSED(adept_measure_start(NULL, NULL, &err));

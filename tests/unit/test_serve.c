@@ -602,10 +602,62 @@ static void test_plan(void **state)
     adept_server_free(s);
 }
 
+/* A mix is what the library says, of a workload with a cache; rows, numbers and time are bounded. */
+static void test_mix(void **state)
+{
+    (void)state;
+    static const char *const refused[][2] = {
+        {"\"rate_per_s\":5", "\\\"mix\\\" is missing"},
+        {"\"mix\":[{\"prompt\":9,\"tokens\":3,\"share\":1}]", "\\\"rate_per_s\\\" is missing"},
+        {"\"mix\":[{\"prompt\":9,\"tokens\":3,\"share\":1,\"x\":1}],\"rate_per_s\":5", "unknown key"},
+        {"\"mix\":[3],\"rate_per_s\":5", "is not an object"},
+        {"\"mix\":[{\"prompt\":9,\"tokens\":3,\"share\":1}],\"rate_per_s\":5,\"requests\":1000001", "at most"},
+        {"\"mix\":[{\"prompt\":9,\"tokens\":3,\"share\":1}],\"rate_per_s\":5,\"prompt\":3", "do not act"}};
+    static const char rest[] = "\"gpu\":\"h100\",\"batch_size\":4,\"requests\":500,";
+    static const char row[] = "\"mix\":[{\"prompt\":9,\"tokens\":3,\"share\":1}],\"rate_per_s\":50";
+    static const char half[] = "\"mix\":[{\"prompt\":9.5,\"tokens\":3,\"share\":1}],\"rate_per_s\":50";
+    adept_workload *w = NULL;
+    adept_error err = {0};
+    const char *const words[] = {"mode=generate", "prompt=9", "tokens=3", NULL};
+    const adept_model_options options = {.words = words};
+    char *profile = NULL, *body = NULL, *text;
+    if (adept_workload_open(&w, "adept:gpt2?layers=1", &options, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    assert_int_equal(adept_workload_to_json(&profile, w, &err), ADEPT_OK);
+    adept_server *s = open_server(4);
+    assert_true(adept_server_takes_long("/v1/mix"));
+    assert_true(asprintf(&body, "{\"profile\":%s,%s%s}", profile, rest, row) > 0);
+    assert_int_equal(answer(s, "POST", "/v1/mix", body, &text), 200);
+    assert_non_null(strstr(text, "\"schema_version\":1,\"mix\":{\"rate_per_s\":50,"));
+    assert_non_null(strstr(text, "\"requests\":500,"));
+    free(text);
+    adept_server_limit_time(s, 0);
+    assert_int_equal(answer(s, "POST", "/v1/mix", body, &text), 503);
+    assert_non_null(strstr(text, "longer to predict than they may"));
+    free(text), free(body);
+    adept_server_limit_time(s, UINT64_C(100000000000));
+    assert_true(asprintf(&body, "{\"profile\":%s,%s%s}", profile, rest, half) > 0);
+    assert_int_equal(answer(s, "POST", "/v1/mix", body, &text), 422);
+    assert_non_null(strstr(text, "whole numbers"));
+    free(text), free(body);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        assert_true(asprintf(&body, "{\"workload\":\"mlp\",\"gpu\":\"h100\",%s}", refused[i][0]) > 0);
+        assert_int_equal(answer(s, "POST", "/v1/mix", body, &text), 400);
+        if (!strstr(text, refused[i][1])) fail_msg("%s: %s", body, text);
+        free(text), free(body);
+    }
+    assert_true(asprintf(&body, "{\"workload\":\"mlp\",%s%s}", rest, row) > 0); /* no cache */
+    assert_int_equal(answer(s, "POST", "/v1/mix", body, NULL), 422);
+    free(body);
+    adept_server_free(s);
+    adept_text_free(profile);
+    adept_workload_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_mix),
         cmocka_unit_test(test_framing),
         cmocka_unit_test(test_body),
         cmocka_unit_test(test_body_refused),

@@ -240,7 +240,7 @@ typedef struct question {
 static bool ask(const adept_sweep_point *point, void *context)
 {
     question *q = context;
-    const adept_option option = {point->result, q->price_per_s, q->price_per_j};
+    const adept_option option = {point->result, q->price_per_s, q->price_per_j, NAN};
     adept_chooser_add(&q->chooser, point->index, &option, NULL);
     return true;
 }

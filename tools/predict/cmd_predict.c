@@ -177,7 +177,8 @@ static adept_status predict(adept_cli *cli, void *options)
     adept_mix_answer mix = {0};
     adept_status status = o->step.workload.config.batch_size == LARGEST_BATCH ? find_batch(cli, o) : ADEPT_OK;
 
-    if (status == ADEPT_OK && o->mix.path) status = adept_mix_begin(cli, &mix, &o->step, &o->mix);
+    if (status == ADEPT_OK && o->mix.path)
+        status = adept_mix_begin(cli, &mix, &o->step.workload.config, &o->mix, false);
     if (status == ADEPT_OK) status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &o->grouping);
     if (status == ADEPT_OK && o->mix.path) status = adept_mix_answer_make(cli, &mix, &step, &o->mix);
     if (status == ADEPT_OK) status = print(cli, &step, &mix, o);

@@ -37,9 +37,7 @@ static adept_status check(adept_cli *cli, void *record)
 {
     const adept_mix_options *o = record;
     const char *alone = o->rate_per_s > 0 ? "--rate" : o->queries > 0 ? "--requests" : o->seed > 0 ? "--seed" : NULL;
-    if (!o->path && alone) return adept_cli_usage(cli, "%s needs --mix", alone);
-    if (o->path && !(o->rate_per_s > 0)) return adept_cli_usage(cli, "--mix needs --rate: how many queries arrive");
-    return ADEPT_OK;
+    return !o->path && alone ? adept_cli_usage(cli, "%s needs --mix", alone) : ADEPT_OK;
 }
 
 const adept_options adept_mix_options_of = {.rows = rows, .check = check};
@@ -74,10 +72,11 @@ static adept_status read_rows(adept_cli *cli, adept_mix_answer *out, const char 
     return status;
 }
 
-adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_options *step,
-                             const adept_mix_options *o)
+adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_workload_config *c,
+                             const adept_mix_options *o, bool rate_varies)
 {
-    adept_workload_config *c = &step->workload.config;
+    if (!(o->rate_per_s > 0) && !rate_varies)
+        return adept_cli_usage(cli, "--mix needs --rate: how many queries arrive");
     if (c->mode != ADEPT_MODE_GENERATE) return adept_cli_usage(cli, "--mix needs --mode generate");
     if (c->prompt > 0 || c->tokens > 0 || c->cached_tokens > 0)
         return adept_cli_usage(cli, "--mix says the lengths of prompts and answers: --prompt, --tokens and "
@@ -96,9 +95,11 @@ adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_o
 adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s,
                                    const adept_mix_options *o)
 {
-    const adept_mix mix = {out->rows, out->n_rows, o->rate_per_s, o->queries, o->seed};
-    adept_status status = adept_mix_predict(&out->of, &mix, s->profile, adept_sweep_source_profile, &s->source, s->hw,
-                                            s->run, &cli->err);
+    const adept_mix mix = {out->rows, out->n_rows, o->rate_per_s, o->queries, o->seed, 0};
+    adept_pass_table passes = {.chunk = 0};
+    adept_status status = adept_mix_predict(&out->of, &passes, &mix, s->profile, adept_sweep_source_profile, &s->source,
+                                            s->hw, s->run, &cli->err);
+    adept_pass_table_free(&passes);
     const size_t most = sizeof s->prediction.warnings / sizeof s->prediction.warnings[0];
     if (status == ADEPT_OK && !out->of.result.steady && s->prediction.n_warnings < most)
         snprintf(s->prediction.warnings[s->prediction.n_warnings++], sizeof s->prediction.warnings[0],

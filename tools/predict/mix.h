@@ -21,9 +21,10 @@ typedef struct adept_mix_answer {
 } adept_mix_answer;
 
 /** Read the file, and put what its queries are on average into the workload. @return ADEPT_E_INVALID with file and line
- *  @param out  zeroed; adept_mix_answer_free() it whatever the result */
-adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_options *step,
-                             const adept_mix_options *o);
+ *  @param out  zeroed; adept_mix_answer_free() it whatever the result
+ *  @param rate_varies  --rate need not be said */
+adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_workload_config *workload,
+                             const adept_mix_options *o, bool rate_varies);
 /** Simulate it. @param s  of that workload */
 adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s,
                                    const adept_mix_options *o);

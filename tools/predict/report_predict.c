@@ -131,11 +131,13 @@ static void print_generation(FILE *out, const adept_predicted_step *r)
             adept_units_percent(g->prompt_j / p->energy_step_j).s);
     fprintf(out, "  cache        %-10s %s for each token of a query", adept_units_bytes(g->kv_bytes).s,
             adept_units_bytes(g->kv_bytes_per_token).s);
-    if (g->largest_batch > 0 && isfinite(g->longest_context))
-        fprintf(out, "\n  fits         %.0f queries of this length on a %s, or %.0f of %.0f tokens", g->largest_batch,
-                on, p->samples / replicas, g->longest_context);
-    else if (g->largest_batch > 0)
-        fprintf(out, "\n  fits         %.0f queries of this length on a %s", g->largest_batch, on);
+    const int64_t rest = profile->prompt - profile->words.cached_tokens, chunk = profile->words.prefill_chunk;
+    if (g->largest_batch > 0)
+        fprintf(out, "\n  fits         %.0f quer%s of this length on a %s", g->largest_batch,
+                g->largest_batch == 1 ? "y" : "ies", on);
+    if (g->largest_batch > 0 && isfinite(g->longest_context)) /* a longer prompt at once takes more memory */
+        fprintf(out, ", or %.0f of %.0f tokens, read %" PRId64 " at a time", p->samples / replicas, g->longest_context,
+                chunk > 0 && chunk < rest ? chunk : rest);
     fputc('\n', out);
 }
 

@@ -53,6 +53,10 @@ static const field body_fields[] = {
     {"profile", FIELD_TEXT, IN_BODY(profile), NULL, ADEPT_SERVE_PROFILE},
     {"compact", FIELD_BOOL, IN_BODY(compact), NULL, ADEPT_SERVE_COMPACT},
     {"details", FIELD_BOOL, IN_BODY(details), NULL, ADEPT_SERVE_DETAILS},
+    {"mix", FIELD_LIST, IN_BODY(list), NULL, ADEPT_SERVE_MIX},
+    {"rate_per_s", FIELD_POSITIVE, IN_BODY(queries.rate_per_s), NULL, ADEPT_SERVE_MIX},
+    {"requests", FIELD_COUNT, IN_BODY(queries.requests), NULL, ADEPT_SERVE_MIX},
+    {"seed", FIELD_COUNT, IN_BODY(queries.seed), NULL, ADEPT_SERVE_MIX},
     {NULL, FIELD_NAME, 0, NULL, 0},
 };
 
@@ -242,7 +246,7 @@ static const field *find_field(const object_kind *kind, const char *key, int *ta
 {
     for (*table = 0; *table < 2 && kind->fields[*table]; (*table)++)
         for (const field *f = kind->fields[*table]; f->key; f++)
-            if (strcmp(f->key, key) == 0) return !f->allowed || (f->allowed & kind->allowed) ? f : NULL;
+            if (strcmp(f->key, key) == 0 && (!f->allowed || (f->allowed & kind->allowed))) return f;
     return NULL;
 }
 
@@ -272,6 +276,19 @@ static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem 
     if (out->samples > 0.0 && out->steps > 0.0)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"samples\" and \"steps\" exclude each other");
     return true;
+}
+
+bool adept_serve_row_read(adept_query_row *row, const cJSON *element, adept_serve_problem *p)
+{
+    static const field fields[] = {{"prompt", FIELD_POSITIVE, offsetof(adept_query_row, prompt), NULL, 0},
+                                   {"tokens", FIELD_POSITIVE, offsetof(adept_query_row, tokens), NULL, 0},
+                                   {"share", FIELD_POSITIVE, offsetof(adept_query_row, share), NULL, 0},
+                                   {NULL, FIELD_NAME, 0, NULL, 0}};
+    const object_kind kind = {"an element of \"mix\"", {fields, NULL}, {row, NULL}, 0, NULL, NULL};
+    *row = (adept_query_row){.prompt = 0};
+    if (!cJSON_IsObject(element))
+        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "%s is not an object", kind.name);
+    return read_object(&kind, element, p);
 }
 
 bool adept_serve_run_read(adept_serve_run *run, const cJSON *element, adept_serve_problem *p)
@@ -309,6 +326,10 @@ bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size,
                                   "\"details\" are of one request, and not of a compact one");
     if (!out->list && (allowed & ADEPT_SERVE_OPTIONS))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"options\" is missing");
+    if ((allowed & ADEPT_SERVE_MIX) && (!out->list || !(out->queries.rate_per_s > 0.0)))
+        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"%s\" is missing", out->list ? "rate_per_s" : "mix");
+    if (out->queries.requests > ADEPT_SERVE_MAX_QUERIES)
+        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"requests\" is at most %d", ADEPT_SERVE_MAX_QUERIES);
     out->n = adept_json_size(out->list);
     return out->n <= ADEPT_SERVE_MAX_RUNS ||
            adept_serve_refuse(p, ADEPT_SERVE_TOO_LARGE, "more than %d requests in one body", ADEPT_SERVE_MAX_RUNS);

@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 
 #define ADEPT_SERVE_MAX_RUNS 10000     /* requests or options of one body */
+#define ADEPT_SERVE_MAX_QUERIES 1000000 /* simulated: 50 MB */
 #define ADEPT_SERVE_MAX_VALUES 1000000 /* of JSON in one body: a tree of 80 MB, or of 144 at worst */
 
 /** One run: a workload on GPUs. Not given is zero, as in the library. */
@@ -43,18 +44,20 @@ enum {
     ADEPT_SERVE_PROFILE = 8,  /* "profile": object */
     ADEPT_SERVE_COMPACT = 16, /* "compact": true or false */
     ADEPT_SERVE_DETAILS = 32, /* "details": true or false */
-    ADEPT_SERVE_PLAN = 64     /* words of a search of layouts */
+    ADEPT_SERVE_PLAN = 64,    /* words of a search of layouts */
+    ADEPT_SERVE_MIX = 128     /* "mix": array of lengths, required; "rate_per_s", required; "requests", "seed" */
 };
 
 typedef struct adept_serve_body {
     adept_serve_run run; /* the run, or what those of the list have in common */
     cJSON *root;
-    const cJSON *list; /* "requests" or "options"; NULL: none. cJSON_ArrayForEach() walks it */
+    const cJSON *list; /* "requests", "options" or "mix"; NULL: none. cJSON_ArrayForEach() walks it */
     size_t n;          /* how many */
     char *profile;     /* the text of an object that stands for a workload of no name; NULL: none */
     adept_goal goal;
     bool compact, details;
     adept_plan_words plan;
+    adept_queries queries; /* of a mix; its rows are not set */
 } adept_serve_body;
 
 /** @param allowed  ADEPT_SERVE_... bits. To be freed whatever the result. @return false, with the problem */
@@ -65,5 +68,7 @@ void adept_serve_body_free(adept_serve_body *b);
 
 /** An element of the list. @param run  holds what they have in common */
 bool adept_serve_run_read(adept_serve_run *run, const cJSON *element, adept_serve_problem *p);
+/** An element of a mix. */
+bool adept_serve_row_read(adept_query_row *row, const cJSON *element, adept_serve_problem *p);
 
 #endif

@@ -6,13 +6,14 @@
 #include "oracles.h"
 #include "page.h"
 #include "request.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define DEFAULT_TIME_NS UINT64_C(10000000000)
-#define PLANS_AT_ONCE 2 /* of the threads that work on what takes long, of which there are four at least */
+#define LONG_AT_ONCE 2 /* of the threads that work on what takes long, of which there are four at least */
 
 static const char json[] = "application/json";
 
@@ -30,8 +31,8 @@ struct adept_server {
     size_t capacity;
     adept_serve_uploads *uploads;
     adept_serve_metrics metrics;
-    uint64_t max_time_ns; /* of one body's list, and of a plan */
-    atomic_uint plans;    /* that are being made */
+    uint64_t max_time_ns; /* of one body's list, of a plan and of a mix */
+    atomic_uint n_long;   /* plans and mixes that are being made */
 };
 
 /* One request, and what comes of it. */
@@ -315,22 +316,34 @@ static bool answer_choose(task *t)
 
 /* ---- layouts ---- */
 
+/* What the body may still take. */
+static double left_s(const task *t)
+{
+    const uint64_t now_ns = adept_clock_ns(), end_ns = t->end_ns > now_ns ? t->end_ns : now_ns + 1;
+    return (double)(end_ns - now_ns) * 1e-9;
+}
+
+/* The text of what took long, or why there is none. */
+static bool put_text(task *t, char *text, adept_status status, const adept_error *err)
+{
+    if (status != ADEPT_OK && adept_clock_ns() >= t->end_ns)
+        return adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "%s (--timeout: %.3g s)", err->message,
+                                  (double)t->server->max_time_ns * 1e-9);
+    if (status != ADEPT_OK) return adept_serve_refuse_error(&t->problem, status, err->message);
+    adept_json_put_text(t->out, NULL, text);
+    adept_text_free(text);
+    return true;
+}
+
 static bool plan_with(task *t, const adept_workload *workload, const adept_gpu *gpu)
 {
     char words[ADEPT_SERVE_WORDS_SIZE], *text = NULL;
     const char *cut[ADEPT_SERVE_WORDS_SIZE / 2 + 1];
     adept_error err = {0};
-    const uint64_t now_ns = adept_clock_ns(), end_ns = t->end_ns > now_ns ? t->end_ns : now_ns + 1;
     adept_serve_plan_words(words, &t->body.run, &t->body.plan);
     adept_serve_cut(cut, words);
-    adept_status status = adept_plan_layouts(&text, workload, gpu, cut, (double)(end_ns - now_ns) * 1e-9, &err);
-    if (status != ADEPT_OK && adept_clock_ns() >= t->end_ns)
-        return adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "%s (--timeout: %.3g s)", err.message,
-                                  (double)t->server->max_time_ns * 1e-9);
-    if (status != ADEPT_OK) return adept_serve_refuse_error(&t->problem, status, err.message);
-    adept_json_put_text(t->out, NULL, text);
-    adept_text_free(text);
-    return true;
+    adept_status status = adept_plan_layouts(&text, workload, gpu, cut, left_s(t), &err);
+    return put_text(t, text, status, &err);
 }
 
 static bool plan_of_body(task *t)
@@ -354,15 +367,20 @@ static bool plan_of_body(task *t)
 }
 
 /* Others that take long have threads left. */
+static bool among_few(task *t, answerer *answer)
+{
+    atomic_uint *n_long = &t->server->n_long;
+    const bool ok = atomic_fetch_add(n_long, 1) < LONG_AT_ONCE
+                        ? answer(t)
+                        : adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED,
+                                             "%d searches of layouts or mixes are running; try again", LONG_AT_ONCE);
+    atomic_fetch_sub(n_long, 1);
+    return ok;
+}
+
 static bool plan(task *t)
 {
-    atomic_uint *plans = &t->server->plans;
-    const bool ok = atomic_fetch_add(plans, 1) < PLANS_AT_ONCE
-                        ? plan_of_body(t)
-                        : adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED,
-                                             "%d searches of layouts are running; try again", PLANS_AT_ONCE);
-    atomic_fetch_sub(plans, 1);
-    return ok;
+    return among_few(t, plan_of_body);
 }
 
 static bool answer_plan(task *t)
@@ -370,9 +388,83 @@ static bool answer_plan(task *t)
     return answer_body(t, ADEPT_SERVE_PROFILE | ADEPT_SERVE_PLAN, plan);
 }
 
+/* ---- queries that arrive ---- */
+
+static bool simulate(task *t, const adept_workload *workload, const adept_oracle *oracle)
+{
+    const adept_queries *q = &t->body.queries;
+    char words[ADEPT_SERVE_WORDS_SIZE], *text = NULL;
+    const char *of_run[ADEPT_SERVE_WORDS_SIZE / 2 + 1];
+    adept_error err = {0};
+    adept_serve_run_words(words, &t->body.run);
+    adept_serve_cut(of_run, words);
+    const adept_request request = {.oracle = oracle, .words = of_run};
+    adept_status status = adept_predict_mix(&text, workload, &request, q, left_s(t), &err);
+    atomic_fetch_add_explicit(&t->server->metrics.predictions, 1, memory_order_relaxed);
+    return put_text(t, text, status, &err);
+}
+
+/* Of queries of mean length, for which a walk is made that others may want too. */
+static bool mix_with(task *t)
+{
+    adept_serve_run *run = &t->body.run;
+    adept_serve_key key;
+    adept_serve_oracle *sized = NULL, *held = NULL;
+    adept_error err = {0};
+    char words[ADEPT_SERVE_WORDS_SIZE];
+    double shares = 0, prompt = 0, tokens = 0;
+    if (run->given[ADEPT_FIELD_prompt] || run->given[ADEPT_FIELD_tokens] || run->given[ADEPT_FIELD_cached_tokens])
+        return adept_serve_refuse(&t->problem, ADEPT_SERVE_BAD_REQUEST,
+                                  "\"mix\" says the lengths: prompt, tokens and cached_tokens do not act");
+    for (size_t i = 0; i < t->body.queries.n_rows; i++) {
+        const adept_query_row *r = &t->body.queries.rows[i];
+        shares += r->share, prompt += r->share * r->prompt, tokens += r->share * r->tokens;
+    }
+    run->words.prompt = (int64_t)fmin(fmax(1, nearbyint(prompt / shares)), 1e9);
+    run->words.tokens = (int64_t)fmin(fmax(1, nearbyint(tokens / shares)), 1e9);
+    run->given[ADEPT_FIELD_prompt] = run->given[ADEPT_FIELD_tokens] = true;
+    if (!run->given[ADEPT_FIELD_mode]) run->words.mode = ADEPT_MODE_GENERATE, run->given[ADEPT_FIELD_mode] = true;
+    if (!find_key(&key, words, t, run)) return false;
+    const adept_serve_key of_walk = {key.workload, NULL, key.words, NULL, key.assume};
+    adept_serve_oracles *oracles = key.workload == t->profile ? t->oracles : t->known->oracles;
+    adept_status status = adept_serve_oracles_hold(&sized, oracles, &of_walk, &err);
+    if (status == ADEPT_OK) status = adept_serve_oracles_hold(&held, oracles, &key, &err);
+    const bool ok = status == ADEPT_OK ? simulate(t, adept_serve_workload_of(sized), adept_serve_oracle_of(held))
+                                       : adept_serve_refuse_error(&t->problem, status, err.message);
+    adept_serve_oracles_release(oracles, held);
+    adept_serve_oracles_release(oracles, sized);
+    return ok;
+}
+
+static bool mix_of_body(task *t)
+{
+    const cJSON *element;
+    bool ok = true;
+    adept_query_row *rows = calloc(t->body.n + 1, sizeof *rows);
+    if (!rows) return adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "out of memory");
+    cJSON_ArrayForEach(element, t->body.list)
+    {
+        if (ok) ok = adept_serve_row_read(&rows[t->body.queries.n_rows++], element, &t->problem);
+    }
+    t->body.queries.rows = rows;
+    ok = ok && mix_with(t);
+    free(rows);
+    return ok;
+}
+
+static bool mix(task *t)
+{
+    return among_few(t, mix_of_body);
+}
+
+static bool answer_mix(task *t)
+{
+    return answer_body(t, ADEPT_SERVE_PROFILE | ADEPT_SERVE_MIX, mix);
+}
+
 bool adept_server_takes_long(const char *path)
 {
-    return strcmp(path, "/v1/plan") == 0;
+    return strcmp(path, "/v1/plan") == 0 || strcmp(path, "/v1/mix") == 0;
 }
 
 /* ---- answers without a body in the request ---- */
@@ -482,6 +574,7 @@ static const route routes[] = {
     {"POST", "/v1/predict", "POST /v1/predict", json, answer_predict},
     {"POST", "/v1/choose", "POST /v1/choose", json, answer_choose},
     {"POST", "/v1/plan", "POST /v1/plan", json, answer_plan},
+    {"POST", "/v1/mix", "POST /v1/mix", json, answer_mix},
     {"GET", "/v1/workloads", "GET /v1/workloads", json, answer_workloads},
     {"POST", "/v1/workloads", "POST /v1/workloads", json, answer_upload},
     {"GET", "/v1/gpus", "GET /v1/gpus", json, answer_gpus},

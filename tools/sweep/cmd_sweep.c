@@ -2,6 +2,7 @@
 #include "adept_file.h"
 #include "cli.h"
 #include "gnuplot.h"
+#include "mix.h"
 #include "page.h"
 #include "progress.h"
 #include "report.h"
@@ -33,6 +34,7 @@ typedef struct sweep_options {
     adept_aim objective;
     adept_vary_options vary, set;
     adept_sweep_job job;
+    adept_mix_options mix;
     adept_run_options where;
     adept_workload_options workload;
 } sweep_options;
@@ -143,6 +145,9 @@ typedef struct work {
     sweep_options *o;
     adept_hwprofile *hw;
     adept_sweep_source source;
+    adept_sweep_source passes; /* of a mix, over the same graph */
+    adept_mix_answer queries;
+    adept_mix mix;
     adept_sweep sweep;
     uint64_t size;
     adept_sweep_answers answers;
@@ -172,6 +177,8 @@ static void work_free(work *w)
     if (w->page.out) free(adept_buffer_close(&w->page.text, w->page.out));
     adept_sweep_rows_free(&w->page.rows);
     adept_sweep_answers_free(&w->answers);
+    adept_profile_free(w->passes.made);
+    adept_mix_answer_free(&w->queries);
     adept_sweep_source_close(&w->source);
     adept_hwprofile_free(w->hw);
 }
@@ -219,6 +226,33 @@ static adept_status open_gpu(adept_cli *cli, work *w)
     return status;
 }
 
+static const adept_sweep_axis *axis_of(const sweep_options *o, const adept_field *f)
+{
+    for (size_t i = 0; i < o->vary.n; i++)
+        if (o->vary.axes[i].field == f) return &o->vary.axes[i];
+    return NULL;
+}
+
+/* What a mix says itself, and a job has no more than a query: a point of a mix stands for one. */
+static adept_status begin_mix(adept_cli *cli, work *w)
+{
+    static const size_t lengths[] = {ADEPT_FIELD_prompt, ADEPT_FIELD_tokens, ADEPT_FIELD_cached_tokens,
+                                     ADEPT_FIELD_mode};
+    sweep_options *o = w->o;
+    const adept_sweep_axis *batch = axis_of(o, adept_workload_field(ADEPT_FIELD_batch_size));
+    adept_workload_config *config = &o->workload.config;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        if (axis_of(o, adept_workload_field(lengths[i])))
+            return adept_cli_usage(cli, "--mix says mode, prompt and tokens: they do not vary beside it");
+    if (o->job.samples > 0 || o->job.steps > 0)
+        return adept_cli_usage(cli, "--samples and --steps do not act with --mix: what is asked is asked of a query");
+    if (batch && !o->one_at_a_time && config->batch_size < 1) adept_sweep_set_workload(config, batch, 0);
+    const bool varies_rate = varies(o, ADEPT_VARY_RATE) && !o->one_at_a_time;
+    adept_status status = adept_mix_begin(cli, &w->queries, config, &o->mix, varies_rate);
+    w->mix = (adept_mix){w->queries.rows, w->queries.n_rows, o->mix.rate_per_s, o->mix.queries, o->mix.seed, 0};
+    return status;
+}
+
 /* Lengths of a generation that vary need not be said beside it: a walk needs some. */
 static adept_workload_options with_lengths(const sweep_options *o)
 {
@@ -253,13 +287,17 @@ static adept_status set_up(adept_cli *cli, work *w)
         .run = o->where.run,
         .profile_of = adept_sweep_source_profile,
         .context = &w->source,
+        .mix = o->mix.path ? &w->mix : NULL,
+        .mix_context = &w->passes,
     };
     adept_status status = adept_sweep_size(&w->size, &w->sweep, &cli->err);
+    if (status == ADEPT_OK && o->mix.path) status = begin_mix(cli, w);
     if (status == ADEPT_OK && o->plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK) status = open_gpu(cli, w);
     w->sweep.hw = w->hw;
     const adept_workload_options base = with_lengths(o);
     if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &base);
+    w->passes = w->source; /* borrows all but what it makes */
     w->sweep.generates = status == ADEPT_OK && w->source.base->mode == ADEPT_MODE_GENERATE;
     if (status == ADEPT_OK) status = check_tokens(cli, w);
     if (status == ADEPT_OK) status = adept_sweep_job_begin(&w->o->job, &cli->err);
@@ -348,6 +386,8 @@ static adept_status print_report(adept_cli *cli, work *w)
     if (hypothetical(&w->sweep))
         puts("Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the real GPU are "
              "kept");
+    if (w->sweep.mix)
+        puts("Queries as they arrive: times are those that 99 of 100 keep within, energy is of one query");
     putchar('\n');
     adept_status status =
         adept_report_sweep(cli, stdout, &w->sweep, &w->answers, w->o->objective, w->shows ? &w->shown : NULL);
@@ -462,6 +502,7 @@ const adept_command adept_command_sweep = {
                 .parts = {{&adept_run_options_of, AT(where)},
                           {&adept_workload_options_of, AT(workload)},
                           {&adept_sweep_job_options_of, AT(job)},
+                          {&adept_mix_options_of, AT(mix)},
                           {&adept_set_options_of, AT(set)}}},
     .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, AT(model)},
     .run = sweep,

@@ -42,16 +42,18 @@ void adept_sweep_table_begin(adept_sweep_table *t, const adept_sweep *sweep, con
     for (size_t i = 0; i < shown_axes(sweep); i++)
         n += sprintf(t->columns + n, "|%s%s", adept_sweep_has_words(&sweep->axes[i]) ? "" : ">", sweep->axes[i].key);
     if (sweep->generates) n += sprintf(t->columns + n, "|>first token|>each token");
-    strcpy(t->columns + n, "|>step time|>power|>energy/step|>samples/s|>energy/sample|interval of time|");
+    strcpy(t->columns + n, sweep->mix ? "|>answered|>power|>energy/query|>queries/s|>energy/token|"
+                                      : "|>step time|>power|>energy/step|>samples/s|>energy/sample|interval of time|");
     t->table = (adept_table){.columns = t->columns};
 }
 
 void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const char *label,
                            const adept_sweep_found *f, const char *reason)
 {
+    const double each_j = sweep->mix ? f->energy_per_token_j : f->energy_step_j / f->samples;
     const adept_text numbers[] = {adept_units_time(f->step_time_s), adept_units_watt(f->power_avg_w),
-                                  adept_units_joule(f->energy_step_j), adept_units_digits(f->samples / f->step_time_s),
-                                  adept_units_joule(f->energy_step_j / f->samples)};
+                                  adept_units_joule(f->energy_step_j), adept_units_digits(f->samples_per_s),
+                                  adept_units_joule(each_j)};
     const adept_text tokens[] = {adept_units_time(f->ttft_s), adept_units_time(f->tpot_s)};
     const char *cells[SHOWN_AXES + 10] = {label};
     char interval[160] = "", values[SHOWN_AXES][64];
@@ -68,7 +70,7 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
     if (!reason && isfinite(f->interval_time_s[0]))
         snprintf(interval, sizeof interval, "%s to %s", adept_units_time(f->interval_time_s[0]).s,
                  adept_units_time(f->interval_time_s[1]).s);
-    cells[n++] = interval;
+    if (!sweep->mix) cells[n++] = interval;
     bool differs = false; /* of one GPU in one precision the report says it once */
     for (size_t i = 0; i < sweep->n_axes; i++)
         differs = differs || sweep->axes[i].kind == ADEPT_VARY_GPU ||

@@ -1,5 +1,6 @@
 /** @file sweep_job.c  Options of a job, its costs, and the answer. */
 #include "sweep_job.h"
+#include "adept_sweep_answers.h"
 #include "report_sweep.h"
 #include "units.h"
 #include <inttypes.h>
@@ -122,10 +123,12 @@ static double price_per_h(const adept_sweep_job *j, const adept_hwprofile *hw)
 void adept_sweep_job_add(adept_sweep_job *j, const adept_sweep_point *point)
 {
     if (!j->given) return;
-    adept_option option = {.estimate = point->result};
+    adept_option option = {.estimate = point->result, .energy_per_token_j = adept_sweep_token_j(point)};
     if (point->status == ADEPT_OK) {
+        /* all GPUs are paid for, while a query is answered together with others */
+        const double paid = point->mix ? 1.0 / (point->result.samples_per_s * point->result.step_time_s) : 1.0;
         double gpus = point->run->gpus > 0 ? (double)point->run->gpus : 1.0, pue = isnan(j->pue) ? 1.0 : j->pue;
-        option.cost_per_s = gpus * price_per_h(j, point->hw) / SECONDS_PER_H;
+        option.cost_per_s = paid * gpus * price_per_h(j, point->hw) / SECONDS_PER_H;
         option.cost_per_j = isnan(j->price_per_kwh) ? 0.0 : j->price_per_kwh * pue / J_PER_KWH;
     }
     adept_chooser_add(&j->chooser, point->index, &option, NULL);
@@ -158,12 +161,15 @@ static void print_chosen(FILE *out, const adept_sweep_job *j, const adept_sweep 
     char point[512];
     const adept_judgement *v = &chosen->judged;
     adept_sweep_describe_point(point, sizeof point, sweep, chosen->id);
-    fprintf(out, "%s: %.0f step%s, %s, ", point, v->steps, v->steps == 1 ? "" : "s", adept_units_time(v->time_s).s);
+    if (sweep->mix)
+        fprintf(out, "%s: 99 %% are answered within %s, ", point, adept_units_time(v->time_s).s);
+    else
+        fprintf(out, "%s: %.0f step%s, %s, ", point, v->steps, v->steps == 1 ? "" : "s", adept_units_time(v->time_s).s);
     if (isnan(v->power_w))
         fputs("power and energy unknown", out);
     else
         fprintf(out, "%s, %s", adept_units_kwh(v->energy_j / J_PER_KWH).s, adept_units_si(v->power_w, "W").s);
-    if (j->job.aim == ADEPT_AIM_TOKEN)
+    if (j->job.aim == ADEPT_AIM_TOKEN || sweep->mix)
         fprintf(out, ", %s per token", adept_units_si(v->energy_per_token_j, "J").s);
     if (has_price(j) && isnan(v->cost)) fputs(", cost unknown", out);
     if (has_price(j) && !isnan(v->cost)) fprintf(out, ", cost %.4g", v->cost);
@@ -186,8 +192,8 @@ void adept_sweep_job_print(FILE *out, const adept_sweep_job *j, const adept_swee
 {
     const adept_chooser *c = &j->chooser;
     if (!j->given || c->n_feasible == 0) return;
-    fprintf(out, "\n%s of the job among %" PRIu64 " of %" PRIu64 " points that keep within everything:\nBest     ",
-            adept_aim_text(c->job.aim), c->n_feasible, c->n);
+    fprintf(out, "\n%s%s among %" PRIu64 " of %" PRIu64 " points that keep within everything:\nBest     ",
+            adept_aim_text(c->job.aim), sweep->mix ? "" : " of the job", c->n_feasible, c->n);
     print_chosen(out, j, sweep, &c->best);
     print_held_back(out, j, sweep);
 }

@@ -1,5 +1,7 @@
 /** @file sweep_rows.c  A row is built in a buffer and leaves it whole: an interrupted sweep has no half rows. */
 #include "sweep_rows.h"
+#include "adept_mix.h"
+#include "adept_sweep_answers.h"
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +12,30 @@ const char *adept_sweep_clock_key(const adept_sweep *sweep)
     for (size_t i = 0; i < sweep->n_axes; i++)
         if (strcmp(sweep->axes[i].key, "clock_hz") == 0) return "reached_clock_hz";
     return "clock_hz";
+}
+
+/* What queries wait: of JSON as adept predict has it. */
+static void put_mix(adept_row_writer *w, const adept_mix_prediction *p)
+{
+    static const adept_mix_result none = {.steady = false};
+    const adept_mix_result *r = p ? &p->result : &none;
+    const double n = p ? p->replicas : NAN;
+    if (w->json && p) adept_mix_put_json(w->json, p);
+    if (w->json && !p) adept_json_put_null(w->json, "mix");
+    if (w->json) return;
+    const struct {
+        const char *names[4];
+        const adept_percentiles *of;
+    } times[] = {{{"ttft_mean_s", "ttft_p50_s", "ttft_p90_s", "ttft_p99_s"}, &r->ttft_s},
+                 {{"tpot_mean_s", "tpot_p50_s", "tpot_p90_s", "tpot_p99_s"}, &r->tpot_s},
+                 {{"latency_mean_s", "latency_p50_s", "latency_p90_s", "latency_p99_s"}, &r->latency_s}};
+    adept_column_value(w, "tokens_per_s", n * r->tokens_per_s);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        for (size_t k = 0; k < 4; k++)
+            adept_column_value(w, times[i].names[k], p ? (&times[i].of->mean)[k] : NAN);
+    adept_column_value(w, "wh_per_query", p ? r->energy_per_query_j / 3600 : NAN);
+    adept_column_value(w, "busy", p ? r->busy : NAN);
+    adept_column_value(w, "mean_batch", p ? r->mean_batch : NAN);
 }
 
 /* No point: of CSV, what its title is made of. */
@@ -34,11 +60,11 @@ static void put_row(adept_sweep_rows *rows, const adept_sweep_point *point)
     adept_column_value(w, "samples_per_s", r->samples_per_s);
     adept_column_value(w, "energy_per_sample_j", r->energy_per_sample_j);
     if (rows->sweep->generates) {
-        const double tokens = ok && point->profile ? (double)point->profile->tokens : NAN;
         adept_column_value(w, "ttft_s", r->ttft_s);
         adept_column_value(w, "tpot_s", r->tpot_s);
-        adept_column_value(w, "energy_per_token_j", r->energy_per_sample_j / tokens);
+        adept_column_value(w, "energy_per_token_j", ok ? adept_sweep_token_j(point) : NAN);
     }
+    if (rows->sweep->mix) put_mix(w, ok ? point->mix : NULL);
     adept_column_value(w, adept_sweep_clock_key(rows->sweep), r->clock_hz);
     adept_column_value(w, "peak_bytes", (double)r->peak_bytes);
     adept_column_flag(w, "fits", ok, adept_estimate_fits(r));

@@ -56,6 +56,7 @@ typedef struct adept_job {
 typedef struct adept_option {
     adept_estimate estimate;       /* of a status that is not ADEPT_OK: it cannot run */
     double cost_per_s, cost_per_j; /* of all GPUs, and of their energy; 0 and 0: nothing costs; NAN: not known */
+    double energy_per_token_j;     /* of a generation */
 } adept_option;
 
 /* An option, judged for the job. */

@@ -34,12 +34,13 @@ typedef struct adept_pass_table {
 /** @param out  adept_pass_table_free() it whatever the result
  *  @param most  queries at a time
  *  @param chunk  0: none
+ *  @param end_ns  as adept_mix's
  *  @param run  of its words, those of a layout say what a replica is; how many there are does not matter
  *  @return as adept_predict(); ADEPT_E_USAGE where not even one query fits the memory, or replicas are pipelines */
 ADEPT_API adept_status adept_pass_table_make(adept_pass_table *out, const adept_mix_row *rows, size_t n_rows,
                                              int64_t most, int64_t chunk, adept_sweep_profile_of profile_of,
                                              void *context, const adept_hwprofile *hw, const adept_run *run,
-                                             adept_error *err);
+                                             uint64_t end_ns, adept_error *err);
 ADEPT_API void adept_pass_table_free(adept_pass_table *table); /* zeroed is fine */
 
 typedef struct adept_percentiles {
@@ -51,6 +52,7 @@ typedef struct adept_traffic {
     int64_t most;      /* at a time */
     int64_t queries;   /* that are counted; a tenth as many go before them */
     uint64_t seed;
+    uint64_t end_ns; /* as adept_mix's */
 } adept_traffic;
 
 typedef struct adept_mix_result {
@@ -75,6 +77,7 @@ typedef struct adept_mix {
     size_t n_rows;
     double rate_per_s;
     int64_t queries, seed; /* 0: 500,000, and 1 */
+    uint64_t end_ns;       /* of adept_clock_ns(): when it gives up; 0: never */
 } adept_mix;
 #define ADEPT_MIX_MOST 65536 /* queries at a time */
 
@@ -85,11 +88,15 @@ typedef struct adept_mix_prediction {
     adept_mix_result result; /* of a replica */
 } adept_mix_prediction;
 
-/** @param profile  its batch is the most at a time on a replica, and its prefill_chunk what passes have
- *  @return as adept_pass_table_make() and adept_mix_simulate() */
-ADEPT_API adept_status adept_mix_predict(adept_mix_prediction *out, const adept_mix *mix, const adept_profile *profile,
-                                         adept_sweep_profile_of profile_of, void *context, const adept_hwprofile *hw,
-                                         const adept_run *run, adept_error *err);
+/** @param table  zeroed: it is made; else of a call in which only the rate was another. adept_pass_table_free() it
+ *  @param profile  its batch is the most at a time on a replica, and its prefill_chunk what passes have
+ *  @return as adept_pass_table_make() and adept_mix_simulate(); ADEPT_E_USAGE past its end */
+ADEPT_API adept_status adept_mix_predict(adept_mix_prediction *out, adept_pass_table *table, const adept_mix *mix,
+                                         const adept_profile *profile, adept_sweep_profile_of profile_of, void *context,
+                                         const adept_hwprofile *hw, const adept_run *run, adept_error *err);
+/** The result of all replicas as that of a step: a step is a query, its time is what 99 of 100 are answered within, and
+ * so are ttft_s and tpot_s. Memory is what there is, for no more are let in. */
+ADEPT_API void adept_mix_estimate(adept_estimate *out, const adept_mix_prediction *p);
 /** "mix": {...} of all replicas */
 struct adept_json_writer;
 ADEPT_API void adept_mix_put_json(struct adept_json_writer *w, const adept_mix_prediction *p);

@@ -12,7 +12,7 @@ typedef struct adept_sweep_found {
     uint64_t index;
     double step_time_s, power_avg_w, energy_step_j, samples, clock_hz, peak_bytes;
     double interval_level, interval_time_s[2], interval_power_w[2]; /* NAN: not known */
-    double ttft_s, tpot_s; /* NAN: no generation */
+    double ttft_s, tpot_s, energy_per_token_j, samples_per_s; /* the first three NAN: no generation */
     uint32_t notes; /* as in adept_estimate */
 } adept_sweep_found;
 

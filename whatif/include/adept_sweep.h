@@ -15,6 +15,7 @@
     X(SMS, "sms", HARDWARE)                                                                                            \
     X(CORE_CLOCK, "core_clock", HARDWARE)                                                                              \
     X(PEAKS, "peaks", HARDWARE)                                                                                        \
+    X(RATE, "rate", TRAFFIC)                                                                                           \
     X(GOVERNOR, "governor", MACHINE)                                                                                   \
     X(CPU_POWER_LIMIT, "cpu_power_limit_w", MACHINE)                                                                   \
     X(CPU_CLOCK_MAX, "cpu_clock_max_hz", MACHINE)                                                                      \
@@ -24,6 +25,7 @@ typedef enum adept_sweep_level {
     ADEPT_SWEEP_GPU,
     ADEPT_SWEEP_HARDWARE,
     ADEPT_SWEEP_RUN,
+    ADEPT_SWEEP_TRAFFIC, /* of a mix: no pass depends on it */
     ADEPT_SWEEP_MACHINE, /* nothing that is predicted: adept sweep --drive sets it */
     ADEPT_SWEEP_LEVELS
 } adept_sweep_level;
@@ -112,6 +114,8 @@ typedef struct adept_sweep {
     bool generates; /* without its axes it is of mode generate: rows and tables have what its tokens take */
     adept_sweep_profile_of profile_of;
     void *context;
+    const struct adept_mix *mix; /* points are such queries as they arrive, by adept_mix_estimate(); NULL: steps */
+    void *mix_context;           /* for profile_of: profiles of its passes, beside those of points */
 } adept_sweep;
 
 #define ADEPT_SWEEP_MAX_AXES 16
@@ -127,6 +131,7 @@ typedef struct adept_sweep_point {
     const adept_profile *profile; /* NULL: there is none */
     const adept_hwprofile *hw;    /* with its numbers changed */
     const adept_run *run;
+    const struct adept_mix_prediction *mix; /* NULL: it is a step */
 } adept_sweep_point;
 
 /** @return false: stop here */

@@ -11,6 +11,8 @@
 /** As the command line and JSON call such an aim; NULL for others. */
 ADEPT_API const char *adept_sweep_objective_name(size_t aim);
 
+/** Joules of a token of a generation; NAN of others. */
+ADEPT_API double adept_sweep_token_j(const adept_sweep_point *point);
 ADEPT_API adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point);
 
 typedef struct adept_sweep_answers {

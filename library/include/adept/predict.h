@@ -123,14 +123,17 @@ typedef struct adept_queries {
 
 /**
  * What queries wait and cost that are answered together: continuous batching, simulated query by query.
- * @param text      {"mix": {...}} as `adept predict --mix --json` has it, zero-terminated; adept_text_free()
+ * @param text      {"schema_version": 1, "mix": {...}} as `adept predict --mix --json` has it, zero-terminated;
+ * adept_text_free()
  * @param workload  of mode generate, and the request's oracle's; its batch is the most at a time on a replica, its
  * prompt and tokens do not act
- * @return as adept_predict_one(); ADEPT_E_USAGE for queries that are none, or that do not fit the memory
+ * @param most_s    it gives up after about so many seconds; 0: it does not
+ * @return as adept_predict_one(); ADEPT_E_USAGE for queries that are none, or that do not fit the memory, and after
+ * most_s
  * Thread-safe. Allocates; takes about a second for 500,000 queries.
  */
 ADEPT_API adept_status adept_predict_mix(char **text, const adept_workload *workload, const adept_request *request,
-                                         const adept_queries *queries, adept_error *err);
+                                         const adept_queries *queries, double most_s, adept_error *err);
 
 #ifdef __cplusplus
 }

@@ -255,7 +255,7 @@ _FUNCTIONS = {  # name: (result, arguments)
     "predict_many": (c_int, [POINTER(Estimate), POINTER(Request), c_size_t, POINTER(_Error)]),
     "predict_best_limits": (c_int, [POINTER(BestLimits), POINTER(Request), POINTER(_Error)]),
     "predict_json": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
-    "predict_mix": (c_int, [POINTER(c_void_p), _WORKLOAD, POINTER(Request), POINTER(_Queries), POINTER(_Error)]),
+    "predict_mix": (c_int, [POINTER(c_void_p), _WORKLOAD, POINTER(Request), POINTER(_Queries), c_double, POINTER(_Error)]),
     "predict_details": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
     "plan_layouts": (c_int, [POINTER(c_void_p), _WORKLOAD, _GPU, POINTER(c_char_p), c_double, POINTER(_Error)]),
     "plan_word": (c_char_p, [c_size_t]),
@@ -494,7 +494,7 @@ class Oracle(_Handle):
         batch the most at a time. As `predict --mix --json` has it: "ttft_s", "latency_s", "energy_per_query_j", ..."""
         lengths = [_QueryRow(*row) for row in rows]
         queries = _Queries(rows=(_QueryRow * len(lengths))(*lengths), n_rows=len(lengths), rate_per_s=rate_per_s, requests=requests, seed=seed)
-        mix: Dict[str, Any] = json.loads(_take_text("predict_mix", self.workload, byref(self.request(**members)), byref(queries)))["mix"]
+        mix: Dict[str, Any] = json.loads(_take_text("predict_mix", self.workload, byref(self.request(**members)), byref(queries), 0.0))["mix"]
         return mix
 
     def predict_best_limits(self, **members: Any) -> BestLimits:
