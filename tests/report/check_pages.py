@@ -147,6 +147,9 @@ def check_look(page, html, url):
     check(0.03 < blue < 0.95, f"{html.name}: {blue:.2f} of the treemap is of compute")
     for name in ("roofline", "power-limit", "memory", "timeline"):
         check(len(png.colors(region(page, f"#{name} .drawing svg"))[0]) > 5, f"{html.name}: {name} is blank")
+    said = page.evaluate("[[...document.querySelectorAll('#headline .tile')].find(t => t.textContent.startsWith('Bound by')).querySelector('dd').firstChild.textContent,"
+                         "document.querySelector('#explanation li').textContent, document.querySelector('#explanation .part').getAttribute('aria-label')]")
+    check(said[0] in said[1] and said[2].startswith(said[0] + ": "), f"{html.name}: bound by {said}")
     before = page.evaluate("document.querySelector('.trail').textContent")
     page.evaluate("document.querySelector('#step [role=button]').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
     after = page.evaluate("document.querySelector('.trail').textContent")
