@@ -1,6 +1,7 @@
 """The Python package: predictions of files and modules, sweeps, fits, and steps measured in a loop. environment: ADEPT_SOURCE_DIR"""
 import collections
 import csv
+import importlib.util
 import json
 import math
 import os
@@ -54,8 +55,18 @@ class Files(unittest.TestCase):
         self.assertTrue(math.isclose(sum(row["time_s"] for row in r["layers"]), r["time"]["pass_s"], rel_tol=1e-9))
         self.assertEqual((r.memory, r.fits, r.bound, r.throughput), (r["memory"], True, r["bound"], r["samples_per_s"]))
         self.assertEqual(len(r.layers), len(r["layers"]))
+        shared = adept.predict("adept:gpt2?layers=2", gpu="h100-sxm-80gb", tp=2, activation_checkpoint="full")
+        self.assertTrue(math.isclose(sum(row["time_s"] for row in shared["layers"]), shared["time"]["pass_s"], rel_tol=1e-9))
         self.assertIn("<svg", r._repr_html_())
         self.assertIn("forward, backward", r._repr_html_())
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "needs pandas")
+    def test_data_frames(self):
+        r = adept.predict(PROFILE, gpu=GPU, batch=64)
+        self.assertEqual(r.layers.to_dict("records"), r["layers"])
+        grid = adept.sweep(PROFILE, gpu=GPU, vary={"batch": [16, 64]})
+        self.assertEqual((len(grid.table), list(grid.table["batch"])), (2, [16, 64]))
+        self.assertEqual(list(adept.plan("adept:gpt2?layers=2", gpu="h100", gpus=2, global_batch=4).table["step_time_s"])[0] > 0, True)
 
     def test_sigchld_ignored(self):
         before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # then subprocess.run() says 0, whatever happened
@@ -106,7 +117,7 @@ class Files(unittest.TestCase):
         self.assertEqual((r.json["config"]["weights"], r.json["config"]["kv_cache"], g["kv_bytes"]), ("fp8", "int8", 12 * 2 * 768))
         self.assertAlmostEqual(r.json["step_time_s"], g["ttft_s"] + 3 * g["tpot_s"], delta=1e-12)
         shared = adept.predict("adept:gpt2?layers=2", gpu="h100-sxm-80gb", mode="generate", prompt=9, tokens=3, tp=2)
-        self.assertEqual(shared.json["layout"]["tp"], 2)
+        self.assertEqual((shared.json["layout"]["tp"], shared.layers), (2, None))
         mix = [(9, 3, 0.5), (20, 8, 0.5)]
         r = adept.predict("adept:gpt2?layers=1", gpu="h100-sxm-80gb", mode="generate", execution="graphs", batch=4, mix=mix, rate="50/s", requests=500)
         workload = adept.Workload.open("adept:gpt2?layers=1", mode="generate", execution="graphs", batch_size=4, prompt=1, tokens=1)

@@ -147,6 +147,9 @@ def check_look(page, html, url):
     check(0.03 < blue < 0.95, f"{html.name}: {blue:.2f} of the treemap is of compute")
     for name in ("roofline", "power-limit", "memory", "timeline"):
         check(len(png.colors(region(page, f"#{name} .drawing svg"))[0]) > 5, f"{html.name}: {name} is blank")
+    said = page.evaluate("[[...document.querySelectorAll('#headline .tile')].find(t => t.textContent.startsWith('Bound by')).querySelector('dd').firstChild.textContent,"
+                         "document.querySelector('#explanation li').textContent, document.querySelector('#explanation .part').getAttribute('aria-label')]")
+    check(said[0] in said[1] and said[2].startswith(said[0] + ": "), f"{html.name}: bound by {said}")
     before = page.evaluate("document.querySelector('.trail').textContent")
     page.evaluate("document.querySelector('#step [role=button]').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
     after = page.evaluate("document.querySelector('.trail').textContent")
@@ -279,7 +282,12 @@ def check_simulation(page, folder):
           "the name of a node became markup")
 
 
-READY = "new Promise(done => { const look = () => document.querySelector('#headline .tile') ? done(true) : setTimeout(look, 20); look(); })"
+def until(what):
+    """A promise that a page keeps once something is so."""
+    return f"new Promise(done => {{ const look = () => {what} ? done(true) : setTimeout(look, 20); look(); }})"
+
+
+READY = until("document.querySelector('#headline .tile')")
 # Presses an arrow key as a person does: the slider's own event, then the tile of step time once it has changed.
 MOVED = """new Promise(done => {
     const field = document.getElementById('batch_size-0'), tile = () => document.querySelector('#headline .tile dd').firstChild.textContent, before = tile();
@@ -308,7 +316,7 @@ def check_live(page, folder):
                     check(page.complaints() == [], f"{name}: {page.complaints()}")
                     check(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name}: wider than the window")
                     if width == 1120:
-                        page.evaluate("new Promise(done => { const look = () => document.querySelector('#step svg') ? done(true) : setTimeout(look, 20); look(); })")
+                        page.evaluate(until("document.querySelector('#step svg')"))
                         check_by_axe(page, name)
             bare = page.evaluate("[...document.querySelectorAll('input, select')].filter(e => !e.labels.length && !e.getAttribute('aria-label')).length")
             check(bare == 0, f"the server's page: {bare} controls without a name")
@@ -320,18 +328,20 @@ def check_live(page, folder):
                                   check=True, stdout=subprocess.PIPE, text=True).stdout
             check(f"Step time  {shown} " in said, f"the slider shows {shown}, the program says {said[:600]}")
             print(f"a moved slider's figures: {moved_ms:.0f} ms")
+            page.evaluate(until("location.hash.includes('batch_size=8')"))
             link = page.evaluate("location.hash")
             check("batch_size=8" in link and "precision=bf16" in link, f"the link is {link}")
             page.open("about:blank")
             page.open(origin + "/" + link, 1120, 900)
             page.evaluate(READY)
             check(page.evaluate("document.querySelector('#headline .tile dd').firstChild.textContent") == shown, "the link does not restore the state")
+            page.evaluate(until("document.querySelector('#copy pre')"))
             check("adept predict tinyllama_1.1b --gpu h100-sxm-80gb --precision bf16 --batch 8" in page.evaluate("document.querySelector('#copy pre').textContent"),
                   "the command to copy")
             page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent.startsWith('Set a second')).click()")
-            page.evaluate("new Promise(done => { const look = () => document.querySelectorAll('#headline dl').length === 2 ? done(true) : setTimeout(look, 20); look(); })")
+            page.evaluate(until("document.querySelectorAll('#headline dl').length === 2"))
             page.evaluate("[...document.querySelectorAll('#sweep button')].find(b => b.textContent === 'Draw').click()")
-            page.evaluate("new Promise(done => { const look = () => document.querySelector('#sweep .heat') ? done(true) : setTimeout(look, 20); look(); })")
+            page.evaluate(until("document.querySelector('#sweep .heat')"))
             check(page.complaints() == [], f"the server's page: {page.complaints()}")
         finally:
             server.terminate()

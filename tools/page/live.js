@@ -4,7 +4,6 @@ import {change, nameOf, printer, seconds, si, valueText, watts} from './text.js'
 import {heatMap} from './chart.js';
 import {headline, leadOf, pictures, titleOf, warningsOf} from './step.js';
 
-const LATER_MS = 15; // what is typed within is one question
 const NUMBERS = ['batch_size', 'seq_length', 'gpus', 'power_limit_w', 'clock_hz', 'tp', 'pp', 'cp', 'micro_batch', 'global_batch', 'prompt', 'tokens', 'nodes'];
 const WORDS = {mode: ['train', 'fwbw', 'infer', 'generate'], precision: ['fp32', 'tf32', 'bf16', 'fp16', 'pure-bf16', 'pure-fp16', 'fp8'], execution: ['eager', 'graphs', 'compile'],
   attention: ['auto', 'eager', 'fused'], optimizer: ['none', 'sgd', 'momentum', 'adam', 'adamw', 'adamw8bit'], fsdp: ['none', 'full', 'grad'], activation_checkpoint: ['none', 'full', 'selective']};
@@ -14,10 +13,10 @@ const OPTION = {batch_size: 'batch', power_limit_w: 'power-limit', clock_hz: 'cl
 let token = '';
 
 // @return the answer; throws what the server says is wrong
-async function ask(method, path, body, signal) {
+async function ask(method, path, body) {
   const headers = body ? {'Content-Type': body instanceof Blob ? 'application/octet-stream' : 'application/json'} : {};
   if (token) headers.Authorization = 'Bearer ' + token;
-  const reply = await fetch(path, {method, headers, body: body && (body instanceof Blob ? body : JSON.stringify(body)), signal, cache: 'no-store'});
+  const reply = await fetch(path, {method, headers, body: body && (body instanceof Blob ? body : JSON.stringify(body)), cache: 'no-store'});
   const answer = await reply.json();
   if (answer.error) throw Object.assign(new Error(answer.error.message), {status: answer.error.status});
   return answer;
@@ -128,9 +127,9 @@ function sweepPart(state, known) {
 export async function live(main) {
   const status = h('p', {role: 'status', 'aria-live': 'polite', class: 'lead'}), tokenField = h('input', {type: 'password', id: 'token', autocomplete: 'off'});
   const known = {workloads: [], gpus: []}, sides = [side(''), side('b.')].filter((x, i) => i === 0 || Object.keys(x).length);
-  const asks = h('div', {class: 'sides'}), figures = h('div', {class: 'sides'}), rest = h('div'), code = h('div');
+  const asks = h('div', {class: 'sides'}), figures = h('div', {class: 'sides'}), rest = h('div', {class: 'rest'}), code = h('div');
   const failed = e => status.replaceChildren(h('span', {class: 'error'}, e.message));
-  let timer = 0, later = 0, drawn = 0, running = null;
+  let asked = 0, asking = null, later = 0, drawn = 0;
 
   const load = async () => {
     const [w, g] = await Promise.all([ask('GET', 'v1/workloads'), ask('GET', 'v1/gpus')]);
@@ -149,32 +148,36 @@ export async function live(main) {
     figures.replaceChildren(...answers.map((x, i) => h('div', null, answers.length > 1 ? h('h3', null, `${i ? 'B' : 'A'}: ${titleOf(x)}`) : null, headline(x))));
     const better = other ? ['step_time_s', 'power_avg_w', 'energy_step_j', 'samples_per_s', 'energy_per_sample_j'] : [];
     if (other) figures.append(table('B against A', [['', k => nameOf(k)], ['A', k => valueText(k, r[k]), 1], ['B', k => valueText(k, other[k]), 1], ['change', k => change(other[k] / r[k] - 1), 1]], better));
-    code.replaceChildren(...sides.map((x, i) => h('div', null, sides.length > 1 ? h('h3', null, i ? 'B' : 'A') : null, [['Command', commandOf(x)], ['Python', pythonOf(x)], ['C', cOf(x)]].map(([name, text]) =>
-      h('details', {open: name === 'Command'}, h('summary', null, name), h('pre', {tabindex: 0}, text), h('button', {type: 'button', onclick: () => navigator.clipboard && navigator.clipboard.writeText(text)}, 'Copy'))))));
   };
 
+  // What stands still for a moment: the link and the code for it, and its pictures.
   const draw = async mine => {
-    const begin = performance.now(), r = await ask('POST', 'v1/predict', {...bodyOf(sides[0]), details: true}, mine.signal);
-    if (mine !== running) return;
+    link(sides);
+    code.replaceChildren(...sides.map((x, i) => h('div', null, sides.length > 1 ? h('h3', null, i ? 'B' : 'A') : null, [['Command', commandOf(x)], ['Python', pythonOf(x)], ['C', cOf(x)]].map(([name, text]) =>
+      h('details', {open: name === 'Command'}, h('summary', null, name), h('pre', {tabindex: 0}, text), h('button', {type: 'button', onclick: () => navigator.clipboard && navigator.clipboard.writeText(text)}, 'Copy'))))));
+    const begin = performance.now(), r = await ask('POST', 'v1/predict', {...bodyOf(sides[0]), details: true});
+    if (mine !== asked) return;
     rest.replaceChildren(...[warningsOf(r), ...pictures(r)].flat().filter(Boolean));
     requestAnimationFrame(() => setTimeout(() => { drawn = performance.now() - begin; }));
   };
-  const tried = work => work.catch(e => e.name === 'AbortError' || failed(e));
+  // One question at a time: figures follow, and all that changes meanwhile is the next question.
+  const answer = async () => {
+    let mine;
+    do {
+      mine = asked;
+      await Promise.all(sides.map(x => ask('POST', 'v1/predict', bodyOf(x)))).then(show, failed);
+    } while (mine !== asked);
+    asking = null;
+    later = setTimeout(() => draw(mine).catch(failed), 2 * drawn); // the longer pictures take, the longer they wait
+  };
   const predict = () => {
-    if (running) running.abort();
+    asked++;
     clearTimeout(later);
-    const mine = running = new AbortController();
-    link(sides);
-    return tried(Promise.all(sides.map(x => ask('POST', 'v1/predict', bodyOf(x), mine.signal))).then(answers => {
-      if (mine !== running) return;
-      show(answers); // numbers first; pictures wait for the last answer of many, the longer the longer they take
-      later = setTimeout(() => tried(draw(mine)), 2 * drawn);
-    }));
+    return asking = asking || answer();
   };
   const changed = key => {
     if (key === 'workload' || key === 'gpu' || key === 'mode') drawControls();
-    clearTimeout(timer);
-    timer = setTimeout(predict, LATER_MS);
+    predict();
   };
   const drawControls = () => asks.replaceChildren(...sides.map((x, i) => h('fieldset', null, h('legend', null, sides.length > 1 ? 'Settings ' + 'AB'[i] : 'Settings'), controls(x, i, known, changed))),
     h('p', {class: 'controls'}, h('button', {type: 'button', onclick: () => {

@@ -34,13 +34,16 @@ export function leadOf(r) {
   return said.join(', ');
 }
 
+// The same words as those of what a step waits for; a treemap's and a table's colours keep the words of the JSON.
+const BOUND = {compute: 'arithmetic', launch: 'host', communication: 'network'};
+
 export function headline(r) {
   const i = r.interval || {}, m = r.memory, who = r.power_scope === 'node' ? 'of the nodes at the wall' : r.config.gpus > 1 ? 'of all boards' : 'of the board';
   return h('dl', {class: 'tiles'}, tile('Step time', r.step_time_s, i.step_time_s, seconds, level(r)),
     tile('Power', r.power_avg_w, i.power_avg_w, watts, who), tile('Energy per step', r.energy_step_j, energyEnds(r), joules, r.interval && 'with both at their ends'),
     tile('Memory' + (r.config.gpus > 1 ? ' of each GPU' : ''), m.peak_bytes, null, bytes, `of ${bytes(m.capacity_bytes)}: ${m.fits ? 'fits' : 'DOES NOT FIT'}`),
     tile('Samples per second', r.samples_per_s, null, plain), tile('Energy per sample', r.energy_per_sample_j, null, joules),
-    tile('Bound by', r.bound, null, null, r.pass && r.pass.clock_ratio < 1 ? `clock at ${percent(r.pass.clock_ratio)}` : ''),
+    tile('Bound by', BOUND[r.bound] || r.bound, null, null, r.pass && r.pass.clock_ratio < 1 ? `clock at ${percent(r.pass.clock_ratio)}` : ''),
     tile('Peak FLOP/s used (MFU)', r.mfu, null, percent),
     r.tokens_per_s ? tile('Tokens per second', r.tokens_per_s, null, plain) : null);
 }
@@ -67,7 +70,7 @@ function explanation(x) {
 function timeParts(r) {
   const t = r.time, p = r.pass || {}, known = p.gemm_s + p.conv_s + p.alu_s + p.memory_s > 0 && r.granularity === 'operator';
   return [...(known ? [['Matrix products', p.gemm_s, 'gemm'], ['Convolutions', p.conv_s, 'conv'], ['Other arithmetic', p.alu_s, 'alu'], ['Waiting for memory', p.memory_s, 'memory']]
-    : [['Forward and backward', t.pass_s, 'gemm']]), ['Kernel launches', t.kernel_launch_s, 'launch'], ['Communication', t.comm_s, 'communication'],
+    : [['Forward and backward', t.pass_s, 'gemm']]), ['Waiting for the host', t.kernel_launch_s, 'launch'], ['Communication', t.comm_s, 'communication'],
   ['Optimizer', t.optimizer_s, 'optimizer'], ['Fixed', t.fixed_s, 'fixed']].map(([name, value, kind]) => ({name, value, kind}));
 }
 
@@ -76,9 +79,9 @@ function whereItGoes(r) {
   const passJ = d ? d.operators.reduce((a, o) => a + (o.energy_j || 0), 0) : NaN, w = r.power || {};
   const optimizerJ = w.pass_w * t.pass_s + w.optimizer_w * t.optimizer_s - passJ, commJ = w.comm_w * t.comm_s;
   const what = [['time_s', 'time', seconds, [['optimizer', t.optimizer_s, 'optimizer'], ['communication', t.comm_s, 'communication'],
-    ['kernel launches', t.kernel_launch_s, 'launch'], ['fixed', t.fixed_s, 'fixed']]]];
+    ['waiting for the host', t.kernel_launch_s, 'launch'], ['fixed', t.fixed_s, 'fixed']]]];
   if (r.energy_step_j > 0 && passJ > 0) what.push(['energy_j', 'energy', joules, [['optimizer', optimizerJ, 'optimizer'], ['communication', commJ, 'communication'],
-    ['launches, fixed', r.energy_step_j - passJ - optimizerJ - commJ, 'fixed']]]);
+    ['waiting for the host, fixed', r.energy_step_j - passJ - optimizerJ - commJ, 'fixed']]]);
   return section('step', 'Where time and energy go',
     figure(parts({label: 'Parts of the step', print: seconds, parts: all}), 'The bar is one step.'), legend(all.map(p => [p.kind, `${p.name} ${percent(p.value / r.step_time_s)}`])),
     t.comm_s + t.comm_hidden_s > 0 ? h('p', null, `Communication takes ${seconds(t.comm_s + t.comm_hidden_s)}, of which ${seconds(t.comm_hidden_s)} lies behind the backward pass.`) : null,

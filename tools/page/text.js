@@ -59,7 +59,7 @@ const NAMES = {energy_step_j: 'Energy per step', power_avg_w: 'Power', edp_js: '
   energy_per_sample_j: 'Energy per sample', mfu: 'Peak FLOP/s used (MFU)', tokens_per_s: 'Tokens per second', batch_size: 'Batch',
   gpus: 'GPUs', tp: 'Tensor parallel', pp: 'Pipeline stages', cp: 'Context parallel', ep: 'Expert parallel', dp: 'Data parallel',
   fsdp: 'FSDP', sp: 'Sequence parallel', gpu: 'GPU', seq_length: 'Sequence length', clock_hz: 'Core clock', power_limit_w: 'Power limit',
-  comm_s: 'Communication', kernel_launch_s: 'Kernel launches', pass_s: 'Forward and backward', sha256: 'SHA-256', co2e_g: 'Emissions (CO2e)',
+  comm_s: 'Communication', kernel_launch_s: 'Waiting for the host', pass_s: 'Forward and backward', sha256: 'SHA-256', co2e_g: 'Emissions (CO2e)',
   gpu_hours: 'GPU hours', ttft_s: 'First token', tpot_s: 'Each further token', alu: 'Other arithmetic', gemm: 'Matrix products',
   conv: 'Convolutions', peak_bytes: 'Peak memory', mape_time: 'Error of time', mape_power: 'Error of power', mape_energy: 'Error of energy', n: 'Rows',
   censored_completion_s: 'Completion, with unfinished jobs', mean_completion_s: 'Completion', jain: 'Fairness (Jain)'};

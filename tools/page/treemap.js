@@ -118,7 +118,7 @@ export function treemap(rows, what) {
     show();
   };
   begin();
-  const kinds = [['compute', 'arithmetic'], ['memory', 'memory'], ['launch', 'launches'], ['communication', 'communication'], ['optimizer', 'optimizer'], ['fixed', 'fixed']];
+  const kinds = [['compute', 'arithmetic'], ['memory', 'memory'], ['launch', 'host'], ['communication', 'communication'], ['optimizer', 'optimizer'], ['fixed', 'fixed']];
   return h('figure', null, what.length > 1 && choice('What an area is', what.map(([k, label]) => [k, label]), key, k => {
     [key, , print, extra] = what.find(([name]) => name === k);
     begin();

@@ -224,8 +224,11 @@ static adept_status try_limits(changer *c)
             c, begin(c, "power_limit", ADEPT_EXPLAIN_STEP, "the power limit 10 %% lower (%.4g W)", run.power_limit_w),
             &run);
     }
-    if (status == ADEPT_OK) status = try_limit(c, "edp_limit", "least energy times time", &l->edp_optimal, now_w);
-    if (status != ADEPT_OK || l->energy_optimal.limit_w == l->edp_optimal.limit_w) return status;
+    const bool both = fabs(l->energy_optimal.limit_w / l->edp_optimal.limit_w - 1) < 0.005;
+    if (status == ADEPT_OK)
+        status = try_limit(c, "edp_limit", both ? "least energy, alone and times time" : "least energy times time",
+                           &l->edp_optimal, now_w);
+    if (status != ADEPT_OK || both) return status;
     return try_limit(c, "energy_limit", "least energy", &l->energy_optimal, now_w);
 }
 

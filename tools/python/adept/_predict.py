@@ -105,8 +105,9 @@ class Prediction:
     @property
     def layers(self) -> Any:
         """A row for each module, in the model's order: path, module_class, count, time_s, energy_j, flops, ... Times sum to
-        r["time"]["pass_s"]. A pandas.DataFrame where pandas is there, else a list of dictionaries, which is r["layers"] in any case."""
-        return _table(self.json["layers"])
+        r["time"]["pass_s"]. A pandas.DataFrame where pandas is there, else a list of dictionaries, which is r["layers"] in any case.
+        None of a query that several GPUs share."""
+        return _table(self.json["layers"]) if "layers" in self.json else None
 
     @property
     def memory(self) -> Dict[str, Any]:
@@ -161,7 +162,7 @@ class Prediction:
                        (html.escape(name), html.escape(text)) for name, text in self._rows())
         notes = "".join("<li>%s</li>" % html.escape(text) for text in self.warnings)
         time = self.json["time"]
-        parts = [("forward, backward", time["pass_s"], "#0072B2"), ("launches", time["kernel_launch_s"], "#CC79A7"),
+        parts = [("forward, backward", time["pass_s"], "#0072B2"), ("waiting for the host", time["kernel_launch_s"], "#CC79A7"),
                  ("communication", time["comm_s"], "#D55E00"), ("optimizer", time["optimizer_s"], "#009E73"), ("fixed", time["fixed_s"], "#999999")]
         return "<table><caption>predicted, not measured</caption>%s</table>%s%s" % (
             rows, _picture([part for part in parts if part[1] > 0], self.step_time_s), "<ul>%s</ul>" % notes if notes else "")
@@ -184,7 +185,8 @@ def predict(model: Any, example_inputs: Any = None, *, gpu: Path, batch: Optiona
     """
     options.update(batch=batch, precision=precision, mode=mode, optimizer=optimizer)
     source = _Model(model, example_inputs, options, dynamic_shapes)
-    by = None if _SHARING.intersection(name for name, value in options.items() if value) else "layer"
+    generates = getattr(mode, "value", mode) == "generate" # of which no rows are told apart where several GPUs share a query
+    by = None if generates and any(options.get(word) for word in ("tp", "pp", "cp", "ep", "sp", "fsdp")) else "layer"
     with tempfile.TemporaryDirectory() as folder:
         mix = options.get("mix")
         if mix is not None and not isinstance(mix, (str, os.PathLike)):
@@ -192,10 +194,6 @@ def predict(model: Any, example_inputs: Any = None, *, gpu: Path, batch: Optiona
             with open(options["mix"], "w", encoding="utf-8") as file:
                 file.write("prompt,tokens,share\n" + "".join("%s,%s,%s\n" % tuple(row) for row in mix))
         return Prediction(_program.run("predict", [source.path], dict(options, gpu=gpu, by=by)), source, options)
-
-
-# A step that GPUs share out has no rows of layers.
-_SHARING = frozenset("tp pp cp ep sp fsdp zero virtual_stages schedule activation_checkpoint loss trainer".split())
 
 
 class Sweep:
