@@ -1,10 +1,11 @@
 /** @file simulate_job.c  Policies on seeds, on threads: each run is its own, so that threads change nothing. */
-#include "simulate_job.h"
 #include "adept_file.h"
+#include "adept_profile.h"
+#include "load.h"
 #include "progress.h"
 #include "report_simulate.h"
 #include "sha256.h"
-#include "simulate_models.h"
+#include "simulate_job.h"
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -12,6 +13,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* libadept reads saved profiles and .pt2; what else `adept predict` reads becomes a saved profile first. */
+static adept_status load_model(void *self, adept_workload **out, const char *model, const adept_model_options *options,
+                               adept_error *err)
+{
+    adept_cli *cli = self;
+    adept_workload_options *plain = calloc(1, sizeof *plain);
+    adept_workload_config config;
+    adept_graph *graph = NULL;
+    adept_profile *profile = NULL;
+    char *text = NULL;
+
+    if (!plain) return adept_no_memory(err, model);
+    adept_status status = adept_load_graph(cli, &graph, &config, model, plain);
+    if (status == ADEPT_OK) status = adept_load_walk(cli, &profile, graph, &config);
+    if (status == ADEPT_OK) status = adept_saved_write(&text, profile, graph, &config, &cli->err);
+    if (status == ADEPT_OK)
+        status = adept_workload_read(out, model, text, strlen(text), options, err);
+    else
+        adept_error_set(err, status, "%s", cli->err.message);
+    free(text);
+    adept_profile_free(profile);
+    adept_graph_free(graph);
+    free(plain);
+    return status;
+}
 
 /* ---------------------------------------------------------------- inputs ------------------------------------------ */
 
@@ -57,7 +84,7 @@ adept_status adept_simulate_read(adept_cli *cli, adept_simulate_job *job, const 
                                 .cap_w = o->policy.cap_w,
                                 .rate_per_s = NAN};
     adept_cli loading = {.details = NULL};
-    const adept_model_loader loader = {adept_simulate_load_model, &loading};
+    const adept_model_loader loader = {load_model, &loading};
     adept_status status = adept_cluster_read(&job->scenario, job->cluster, &job->notes, &cli->err);
 
     if (status == ADEPT_OK)
@@ -273,8 +300,8 @@ static adept_status warn_of_cap(adept_simulate_job *job, double horizon_s, adept
         for (size_t s = 0; s < c->n_seeds; s++)
             if (adept_comparison_has(c, p, s)) left += c->outcomes[p * c->n_seeds + s].n_unfinished;
         snprintf(text, sizeof text,
-                 "%s: some jobs never start: even alone, its placement of them exceeds the cap of %g W",
-                 c->policies[p], c->cap_w);
+                 "%s: some jobs never start: even alone, its placement of them exceeds the cap of %g W", c->policies[p],
+                 c->cap_w);
         if (left > 0) status = adept_comparison_warn(c, text, err);
     }
     return status;
