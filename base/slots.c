@@ -1,6 +1,7 @@
 /** @file slots.c  Where the items of an array are, by hash. */
 #include "adept_slots.h"
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t adept_hash_begin(void)
 {
@@ -10,7 +11,14 @@ uint64_t adept_hash_begin(void)
 
 uint64_t adept_hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
-    for (const unsigned char *p = bytes; n > 0; p++, n--)
+    const unsigned char *p = bytes;
+    for (uint64_t word; n >= sizeof word; p += sizeof word, n -= sizeof word) {
+        memcpy(&word, p, sizeof word);
+        hash ^= word;
+        hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u; /* doubles differ in their upper bits, products in theirs */
+        hash ^= hash >> 29;
+    }
+    for (; n > 0; p++, n--)
         hash = (hash ^ *p) * 1099511628211u;
     return hash;
 }

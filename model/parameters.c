@@ -137,13 +137,18 @@ static void set_defaults(adept_model_parameters *p, const adept_specs *specs)
 adept_status adept_parameters_take_fitted(double *theta, const adept_hwprofile *hw, adept_granularity granularity,
                                           adept_error *err)
 {
-    for (size_t i = 0; i < hw->n_parameters; i++) {
+    size_t n = 0;
+    while (adept_granularity_parameter_info(granularity, n))
+        n++;
+    for (size_t i = 0, at = 0; i < hw->n_parameters; i++, at = (at + 1) % n) { /* most files are in the table's order */
         const adept_parameter *fitted = &hw->parameters[i];
-        const adept_parameter_info *info;
-        size_t at = 0;
-        while ((info = adept_granularity_parameter_info(granularity, at)) && strcmp(info->name, fitted->name) != 0)
-            at++;
-        if (!info)
+        const adept_parameter_info *info = adept_granularity_parameter_info(granularity, at);
+        size_t tried = 0;
+        for (; tried < n && strcmp(info->name, fitted->name) != 0; tried++) {
+            at = (at + 1) % n;
+            info = adept_granularity_parameter_info(granularity, at);
+        }
+        if (tried == n)
             return adept_error_set(err, ADEPT_E_INVALID,
                                    "%s: fit.parameters.%s is not a parameter of granularity \"%s\"; "
                                    "fit the measurements again if another adept wrote it", hw->name,

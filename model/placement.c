@@ -137,6 +137,23 @@ double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, double bytes, 
     return adept_network_allreduce_s(&net, bytes, l_hop_s, bytes_per_s);
 }
 
+adept_status adept_place_network(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
+                                 bool sends, adept_error *err)
+{
+    adept_status status = adept_network_of(net, run, err);
+    row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
+    if (!sends) net->n = 0;
+    if (status == ADEPT_OK) status = take_bridge(net, hw, run, err);
+    if (status != ADEPT_OK) return status;
+    net->in_switch = adds_in_switch(hw, run);
+    adept_allreduce_law law = net->n > 0 ? net->laws[0] : (adept_allreduce_law){0};
+    row[ADEPT_ROW_HOPS] = law.hops;
+    row[ADEPT_ROW_VOLUME] = law.volume;
+    row[ADEPT_ROW_BETWEEN_S] = law.between_s;
+    row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
+    return ADEPT_OK;
+}
+
 adept_status adept_place_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
                                     bool sends, adept_error *err)
 {
@@ -156,24 +173,13 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     }
     adept_status status = adept_node_resolve(&run, &room, err);
     if (status == ADEPT_OK) status = adept_place_limits(row, hw, run, err);
-    if (status == ADEPT_OK) status = adept_network_of(net, run, err);
+    if (status == ADEPT_OK) status = adept_place_network(row, net, hw, run, sends, err);
     if (status == ADEPT_OK && !(run->bucket_bytes >= 0.0))
         status = adept_error_set(err, ADEPT_E_USAGE, "the size of a bucket must not be negative");
     if (status == ADEPT_OK) status = set_host(row, hw, run, err);
-    if (status != ADEPT_OK) return status;
-    row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
-    if (!sends) net->n = 0;
-    status = take_bridge(net, hw, run, err);
-    if (status != ADEPT_OK) return status;
-    net->in_switch = adds_in_switch(hw, run);
-    adept_allreduce_law law = net->n > 0 ? net->laws[0] : (adept_allreduce_law){0};
-    row[ADEPT_ROW_HOPS] = law.hops;
-    row[ADEPT_ROW_VOLUME] = law.volume;
-    row[ADEPT_ROW_BETWEEN_S] = law.between_s;
-    row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
     row[ADEPT_ROW_MIN_CLOCK] = min_clock_ratio(specs);
-    return ADEPT_OK;
+    return status;
 }
 
 /* ---- the workload ---- */

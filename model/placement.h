@@ -72,8 +72,11 @@ adept_status adept_check_static_w(double p_static_w, const adept_hwprofile *hw, 
 bool adept_bridge_too_short(const adept_run *run);
 /** Check the limit and the clock of a run, and fill their numbers. */
 adept_status adept_place_limits(double *row, const adept_hwprofile *hw, const adept_run *run, adept_error *err);
-/** Check a run against the sheet, and fill the numbers of ADEPT_ROW_ and the network.
+/** Check how many GPUs a run has and what joins them, and fill their numbers and the network.
  *  @param sends  are there gradients to be summed? */
+adept_status adept_place_network(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
+                                 bool sends, adept_error *err);
+/** Check a run against the sheet, and fill the numbers of ADEPT_ROW_ and the network. */
 adept_status adept_place_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
                                     bool sends, adept_error *err);
 

@@ -340,8 +340,10 @@ static adept_status check_run(adept_checked_run *out, const adept_plan *plan, co
 /* Most runs say little: what is checked of them is checked once. */
 static void find_plain(adept_plan *plan)
 {
-    const adept_run nothing = {.gpus = 1, .granularity = plan->granularity};
-    plan->plain.plain = check_run(&plan->plain, plan, &nothing, NULL) == ADEPT_OK;
+    const adept_run alone = {.gpus = 1, .granularity = plan->granularity},
+                    several = {.gpus = 2, .granularity = plan->granularity};
+    plan->alone.plain = check_run(&plan->several, plan, &several, NULL) == ADEPT_OK &&
+                        check_run(&plan->alone, plan, &alone, NULL) == ADEPT_OK;
 }
 
 #define AFTER_CLOCK offsetof(adept_run, host)
@@ -353,15 +355,17 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
 {
     static const adept_run nothing = {0};
     const adept_run *run = asked ? asked : &nothing;
-    const bool plain = plan->plain.plain && run->gpus >= 0 && run->gpus <= 1 && run->nodes >= 0 && run->nodes <= 1 &&
-                       memcmp(&run->host, &nothing.host, END_OF_WORDS - AFTER_CLOCK) == 0;
-    if (!plain) {
+    if (!plan->alone.plain || run->gpus < 0 || run->nodes < 0 || run->nodes > 1 ||
+        memcmp(&run->host, &nothing.host, END_OF_WORDS - AFTER_CLOCK) != 0) {
         adept_run own = *run;
         own.granularity = plan->granularity;
         return check_run(out, plan, &own, err);
     }
-    memcpy(out, &plan->plain, offsetof(adept_checked_run, network.laws)); /* of which there are none */
-    return adept_place_limits(out->row, plan->hw, run, err);
+    memcpy(out, run->gpus > 1 ? &plan->several : &plan->alone, offsetof(adept_checked_run, network.laws));
+    adept_status status = adept_place_limits(out->row, plan->hw, run, err);
+    if (status != ADEPT_OK || run->gpus <= 1) return status;
+    out->node.used = out->node.gpus = (double)run->gpus;
+    return adept_place_network(out->row, &out->network, plan->hw, run, plan->sends, err);
 }
 
 

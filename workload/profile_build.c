@@ -16,6 +16,8 @@ typedef struct builder {
     adept_merger *merger;
     adept_program_maker *program;
     adept_cost *costs; /* of each record */
+    adept_kernel *kernels; /* room for those that a handler states */
+    size_t kernels_capacity;
     double temporary_bytes;
     bool *used; /* parameters that some operator has used so far */
     adept_profile_module *modules;
@@ -157,9 +159,13 @@ static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
 {
     adept_interp *in = &b->in;
     const char *module = in->graph->modules[r->module].path;
-    *cost =
-        (adept_cost){.call = &r->call, .backward = r->reached && r->call.any_grad && in->run.mode != ADEPT_MODE_INFER};
+    *cost = (adept_cost){.call = &r->call,
+                         .backward = r->reached && r->call.any_grad && in->run.mode != ADEPT_MODE_INFER,
+                         .kernels = b->kernels,
+                         .capacity = b->kernels_capacity};
     r->call.handler->cost(&r->call, cost);
+    b->kernels = cost->kernels;
+    b->kernels_capacity = cost->capacity;
     if (r->call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
     if (r->call.failure != ADEPT_CALL_FINE)
         return adept_error_set(in->err, ADEPT_E_INVALID, "%s: cost of %s in module '%s': %s", in->graph->path,
@@ -170,6 +176,12 @@ static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
                                    "%s: module '%s': handler '%s' gives a kernel with a negative or undefined count, "
                                    "or of the wrong family, for %s",
                                    in->graph->path, module, r->call.handler->kind, r->call.op);
+    cost->kernels = NULL;
+    cost->capacity = cost->n_kernels;
+    if (cost->n_kernels == 0) return ADEPT_OK;
+    cost->kernels = adept_arena_array(in->run.arena, cost->n_kernels, sizeof *cost->kernels);
+    if (!cost->kernels) return adept_interp_nomem(in);
+    memcpy(cost->kernels, b->kernels, cost->n_kernels * sizeof *cost->kernels);
     return ADEPT_OK;
 }
 

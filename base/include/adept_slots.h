@@ -17,8 +17,8 @@ typedef struct adept_slots {
 } adept_slots;
 
 #define ADEPT_SLOTS_NONE SIZE_MAX
-/** FNV-1a, 64 bits, to be continued with more bytes; begin with adept_hash_begin(), which differs between runs, so that
- * a file cannot choose what all collides. */
+/** By words of 8 bytes, and FNV-1a of the rest; to be continued with more bytes. Begin with adept_hash_begin(), which
+ * differs between runs, so that a file cannot choose what all collides. */
 uint64_t adept_hash_begin(void);
 uint64_t adept_hash_bytes(uint64_t hash, const void *bytes, size_t n);
 

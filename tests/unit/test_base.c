@@ -116,6 +116,16 @@ static void equal_hashes(void **state)
     adept_slots_free(&s);
     assert_true(adept_hash_bytes(adept_hash_bytes(1, "a", 1), "b", 1) == adept_hash_bytes(1, "ab", 2));
     assert_true(adept_hash_bytes(1, "ab", 2) != adept_hash_bytes(1, "ba", 2));
+    /* whole numbers as doubles, which differ in their upper bits, fall into a quarter of 1,024 slots and more */
+    bool seen[1024] = {false};
+    size_t n_seen = 0;
+    for (int i = 0; i < 1024; i++) {
+        const double number = 1024 + i;
+        const uint64_t slot = adept_hash_bytes(1, &number, sizeof number) >> 20 & 1023;
+        n_seen += !seen[slot];
+        seen[slot] = true;
+    }
+    assert_true(n_seen > 256);
 }
 
 static void clock_goes_on(void **state)
