@@ -21,53 +21,53 @@
 
 static const adept_optimizer optimizers[] = {
     /* name, state, read, written, FLOPs, operations, words they move, uses of the gradient, waits, bytes of state
-     * besides, factors, iterations, FP64 instructions if fused */
-    {"none", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+     * besides, factors, iterations, FP64 instructions if fused, numbers of each tensor */
+    {"none", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     /* p -= lr g: multiply, subtract. add_ (p g -> p) */
-    {"sgd", 0, 1, 1, 2, 1, 2, 1, 0, 0, 0, 0, 0},
+    {"sgd", 0, 1, 1, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0},
     /* v = mu v + g; p -= lr v. mul_ (v), add_ (v g), add_ (p v) */
-    {"momentum", 1, 2, 2, 4, 3, 7, 1, 0, 0, 0, 0, 0},
+    {"momentum", 1, 2, 2, 4, 3, 7, 1, 0, 0, 0, 0, 0, 0},
     /* v = mu v + g; p -= lr (g + mu v). mul_ (v), add_ (v g), add_ (g v -> g), add_ (p g) */
-    {"nesterov", 1, 2, 2, 6, 4, 7, 4, 0, 0, 0, 0, 0},
+    {"nesterov", 1, 2, 2, 6, 4, 7, 4, 0, 0, 0, 0, 0, 0},
     /* m, v, bias corrections, root, epsilon, quotient, step, decay: eq 4.5. lerp_ (m g), mul_ (v), addcmul_ (v g),
        sqrt, div_, add_, addcdiv_ (p m d); AdamW: and mul_ (p) */
-    {"adam", 2, 3, 3, 18, 12, 16, 2, 0, 0, 0, 0, 13},
-    {"adamw", 2, 3, 3, 18, 12, 18, 2, 0, 0, 0, 0, 16},
+    {"adam", 2, 3, 3, 18, 12, 16, 2, 0, 0, 0, 0, 13, 1},
+    {"adamw", 2, 3, 3, 18, 12, 18, 2, 0, 0, 0, 0, 16, 1},
     /* m = b1 m + (1 - b1) g (3); u = max(b2 u, |g| + e) (4); p -= c m / u (3). lerp_ (m g), mul_ (u), abs (g -> t),
        add_ (t), maximum_ (u t), addcdiv_ (p m u) */
-    {"adamax", 2, 3, 3, 10, 6, 14, 2, 0, 0, 0, 0, 0},
+    {"adamax", 2, 3, 3, 10, 6, 14, 2, 0, 0, 0, 0, 0, 1},
     /* m (3); v = b2 v + (1 - b2) g g (4); sqrt(v / c) + e (3); p -= c1 g / that, p -= c2 m / that (3 + 3).
      * lerp_ (m g), mul_ (v), addcmul_ (v g), div, sqrt_, add_, addcdiv_ (p g d), addcdiv_ (p m d) */
-    {"nadam", 2, 3, 3, 16, 8, 19, 3, 0, 0, 0, 0, 0},
+    {"nadam", 2, 3, 3, 16, 8, 19, 3, 0, 0, 0, 0, 0, 1},
     /* v = r v + (1 - r) g g (4); d = g sqrt(u + e) / sqrt(v + e) (6); u = r u + (1 - r) d d (4); p -= lr d (2).
      * mul_ (v), addcmul_ (v g), add, sqrt_, add, sqrt_, div_, mul_ (d g), mul_ (u), addcmul_ (u d), add_ (p d) */
-    {"adadelta", 2, 3, 3, 16, 11, 25, 2, 0, 0, 0, 0, 0},
+    {"adadelta", 2, 3, 3, 16, 11, 25, 2, 0, 0, 0, 0, 0, 0},
     /* s += g g (2); p -= lr g / (sqrt(s) + e) (5). addcmul_ (s g), sqrt, add_, mul (g -> t), addcdiv_ (p t d) */
-    {"adagrad", 1, 2, 2, 7, 5, 11, 2, 0, 0, 0, 0, 0},
+    {"adagrad", 1, 2, 2, 7, 5, 11, 2, 0, 0, 0, 0, 0, 0},
     /* v = a v + (1 - a) g g (4); p -= lr g / (sqrt(v) + e) (5). mul_ (v), addcmul_ (v g), sqrt, add_, addcdiv_ (p g d)
      */
-    {"rmsprop", 1, 2, 2, 9, 5, 11, 2, 0, 0, 0, 0, 0},
+    {"rmsprop", 1, 2, 2, 9, 5, 11, 2, 0, 0, 0, 0, 0, 0},
     /* c = sign(b1 m + (1 - b1) g) (4); p -= lr (c + l p) (4); m = b2 m + (1 - b2) g (3).
      * mul (m -> c), add_ (c g), sign_, mul_ (p), add_ (p c), mul_ (m), add_ (m g) */
-    {"lion", 1, 2, 2, 11, 7, 15, 2, 0, 0, 0, 0, 0},
+    {"lion", 1, 2, 2, 11, 7, 15, 2, 0, 0, 0, 0, 0, 0},
     /* AdamW's step u, then p -= lr |p| / |u| u. Two kernels and two norms if fused: u is written and read. As AdamW,
      * into u instead of p (u m d), with decay add_ (u p), two norms (p, u), mul_ (u), add_ (p u) */
-    {"lamb", 2, 5, 4, 24, 15, 26, 2, 0, 0, 0, 0, 0},
+    {"lamb", 2, 5, 4, 24, 15, 26, 2, 0, 0, 0, 0, 0, 0},
     /* m and v in 8 bits with an FP32 scale for each block of 256 (bitsandbytes): 2 + 8 / 256 bytes. One kernel */
-    {"adamw8bit", 0, 1, 1, 22, 1, 2, 1, 0, 2 + 8.0 / 256, 0, 0, 0},
+    {"adamw8bit", 0, 1, 1, 22, 1, 2, 1, 0, 2 + 8.0 / 256, 0, 0, 0, 0},
     /* Without first moment: the host takes norms of p and of the step (2 + 2); of squares of g, sums by row and by
      * column (4); their outer product over a mean, clamped (3); 1 / root, times g, p += (4). norm (p), norm (g) twice,
      * matmul (-> d), div_ (d), clamp_ (d), rsqrt_ (d), mul_ (d g), norm (d), add_ (p d), and 8 on rows and columns */
-    {"adafactor", 0, 1, 1, 15, 18, 14, 3, 2, 0, 2, 0, 0},
+    {"adafactor", 0, 1, 1, 15, 18, 14, 3, 2, 0, 2, 0, 0, 0},
     /* Each tensor's gradient is clipped by its own norm, which the host looks at. norm (g), mul_ (g), mul_ (m), add_ (m
      * g), mul_ (v), addcmul_ (v g), sqrt, add_, div (m d), mul (p -> t), add_ (u t), mul_ (u), add_ (p u), and 3 of
      * single numbers */
-    {"bertadam", 2, 3, 3, 24, 16, 25, 5, 1, 0, 0, 0, 0},
+    {"bertadam", 2, 3, 3, 24, 16, 25, 5, 1, 0, 0, 0, 0, 0},
     /* Momentum v, u = g + mu (v - g), then X = u / |u| in bf16 becomes orthogonal: 5 times G = X X^T, U = b G + c G G,
      * X = a X + U X, on the smaller side. The first, and both sums, are products; their addends are copied before (10).
      * p decays and p -= lr X. lerp_ (v g), lerp (v g -> u), to bf16 (u -> x), norm (x), clamp, div_ (x), mul_ (p),
      * add_ (p x): 9 words, and x five times, which are bytes of their own */
-    {"muon", 1, 2, 2, 12, 8, 9, 2, 0, 0, 0, 5, 0},
+    {"muon", 1, 2, 2, 12, 8, 9, 2, 0, 0, 0, 5, 0, 0},
 };
 
 #define N_OPTIMIZERS (sizeof optimizers / sizeof *optimizers)
@@ -176,6 +176,7 @@ static void add_plain_step(adept_optimizer_cost *cost, const adept_optimizer_run
     if (fused && !run->floats) cost->double_operations += o->double_operations * run->params;
     cost->state_bytes += words * o->state_words_per_param + own_bytes;
     cost->waits += o->waits * run->tensors;
+    if (run->impl != ADEPT_IMPL_FUSED && run->impl != ADEPT_IMPL_FORLOOP) cost->numbers += o->numbers * run->tensors;
 }
 
 /* ---- of matrices ---- */

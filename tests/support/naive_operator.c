@@ -459,7 +459,8 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
         bool computes = doubles_s > time_s;
         s.rows[s.n++] = (row){
             1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2, false};
-        s.tensors_s = (double)prof->trainable_tensors * P(t_tensor_s) + o.waits * P(t_wait_s);
+        bool numbers = o.corrects && prof->execution != ADEPT_GRAPHS;
+        s.tensors_s = (double)prof->trainable_tensors * (numbers ? 16 : 1) * P(t_tensor_s) + o.waits * P(t_wait_s);
     }
     double lowest = isnan(specs->clock_min_hz) ? 0.15 : specs->clock_min_hz / specs->clock_boost_hz, excess;
     double highest = at->run.clock_hz > 0 ? at->run.clock_hz / specs->clock_boost_hz : 1;

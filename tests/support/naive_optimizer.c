@@ -92,6 +92,7 @@ naive_optimizer naive_optimizer_of(const adept_profile *prof, double gradient_by
     o.flops = params * (strcmp(name, "adamw8bit") == 0 ? 22 : recipe_of(name)->flops);
     o.kernels = kernels * (one_by_one || prof->optimizer_impl == ADEPT_IMPL_FORLOOP ? tensors : ceil(tensors / 64));
     o.waits = factored ? 2 * tensors : one_by_one ? tensors : 0;
+    o.corrects = prof->optimizer_impl <= ADEPT_IMPL_FOREACH && strstr("adam adamw adamax nadam", name);
     o.streams = fused && prof->framework == ADEPT_TORCH2 && strcmp(name, "muon") != 0;
     if (fused && prof->framework == ADEPT_TORCH2 && (strcmp(name, "adam") == 0 || strcmp(name, "adamw") == 0))
         o.doubles = params * adam_doubles(strcmp(name, "adamw") == 0);

@@ -18,6 +18,7 @@ typedef struct naive_optimizer {
     double flops, kernels, waits;
     double doubles; /* FP64 instructions */
     bool streams;   /* one kernel of PyTorch's own */
+    bool corrects;  /* by foreach, in Python: a number of its own for each tensor */
     double once_bytes;  /* of granularity "model", without the gradient, which is read once more */
     double moved_bytes; /* of granularity "operator", with the gradient */
     double state_bytes;

@@ -71,7 +71,7 @@ static void all_reduce(void **state)
     assert_true(predict(&f).comm_s == 0);
 }
 
-/* And 64 tensors of 10 us. */
+/* And 64 tensors of 10 us, 16 times each: Adam by foreach. */
 static void optimizer(void **state)
 {
     (void)state;
@@ -83,7 +83,7 @@ static void optimizer(void **state)
     set(&f, "t_tensor_s", 1e-5);
     adept_prediction p = predict(&f);
     near(p.optimizer_s, ADAMW_S);
-    near(p.step_time_s, without_s + ADAMW_S + 64e-5 + ADAMW_KERNELS * 1e-6);
+    near(p.step_time_s, without_s + ADAMW_S + 16 * 64e-5 + ADAMW_KERNELS * 1e-6);
     assert_int_equal(p.bound, ADEPT_BOUND_MEMORY);
     f.prof.optimizer = NULL; /* as "none" */
     near(predict(&f).step_time_s, without_s);
@@ -124,7 +124,11 @@ static void how_the_optimizer_runs(void **state)
         f.prof.trainable_bytes = cases[i].gradient_bytes * 1e9;
         adept_prediction p = predict(&f);
         near(p.optimizer_s, cases[i].bytes * 1e9 / 0.8e12 * (cases[i].impl == ADEPT_IMPL_FUSED ? 1 : 1.25));
-        near(p.step_time_s, without_s + p.optimizer_s + cases[i].kernels * 1e-6 + 64e-8);
+        /* by foreach, AdamW's corrections take the host as long as 15 tensors more, which no kernel hides; not in a graph */
+        const bool foreach = cases[i].impl <= ADEPT_IMPL_FOREACH;
+        near(p.step_time_s, without_s + p.optimizer_s + cases[i].kernels * 1e-6 + (foreach ? 16 : 1) * 64e-8);
+        f.prof.execution = ADEPT_GRAPHS;
+        near(predict(&f).step_time_s, without_s + p.optimizer_s + cases[i].kernels * 1e-6 + 64e-8);
     }
 }
 

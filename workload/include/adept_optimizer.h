@@ -38,6 +38,7 @@ typedef struct adept_optimizer {
     /* of Newton and Schulz: only matrices are its own, one at a time; all else is AdamW's */
     double iterations;
     double double_operations;    /* FP64 instructions of PyTorch's fused kernel, whose constants are doubles */
+    double numbers;              /* 1: foreach's host works numbers out for each tensor, of its count of steps; else 0 */
 } adept_optimizer;
 
 /** Has torch.optim a fused implementation of it on CUDA, beside its default? */
@@ -82,7 +83,8 @@ typedef struct adept_optimizer_cost {
     double moved_gradients;           /* elements of the gradient read or written by them */
     double double_operations;         /* FP64 instructions, at the rate of half the FP64 FLOP/s */
     double kernels, state_bytes;
-    double waits; /* of the host for the GPU */
+    double waits;   /* of the host for the GPU */
+    double numbers; /* tensors whose numbers the host works out */
     bool streams; /* PyTorch's own fused kernel: as fast as memory, or as FP64 */
 } adept_optimizer_cost;
 
