@@ -1,4 +1,5 @@
-/** @file plan.c  Layouts of a training step: whatif/layout_plan.c for the public handles. Calls: whatif. */
+/** @file plan.c  Layouts of a training step or a generation: whatif/layout_plan.c for the public handles. Calls:
+ * whatif. */
 #include "adept_clock.h"
 #include "adept_layout_plan.h"
 #include "handles.h"
@@ -62,6 +63,8 @@ adept_status adept_plan_layouts(char **text, const adept_workload *workload, con
                                      .run = run,
                                      .minimise = (adept_layout_goal)asked.minimise,
                                      .rates = adept_layout_rates_of(&prices, (adept_layout_goal)asked.minimise),
+                                     .ttft_limit_s = asked.within_ttft_s,
+                                     .tpot_limit_s = asked.within_tpot_s,
                                      .within = asked.within_percent > 0.0 ? asked.within_percent / 100.0 : INFINITY,
                                      .top = asked.top,
                                      .n_limits = asked.limits,

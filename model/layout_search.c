@@ -8,7 +8,7 @@
 
 #define MOST_OF_UNIT 4096 /* layouts: schedules, shards, recomputations */
 
-ADEPT_NAMES(adept_layout_goal_name, "time", "energy", "cost")
+ADEPT_NAMES(adept_layout_goal_name, "time", "energy", "cost", "energy_per_token")
 
 static const adept_field words[] = {
 #define X(...) ADEPT_FIELD_ROW(adept_plan_words, __VA_ARGS__)
@@ -27,6 +27,17 @@ double adept_layout_cost(const adept_layout_rates *rates, const adept_layout_pre
     const double gpus = l->nodes > 1.0 ? l->nodes * fmax(l->server_gpus, l->node_gpus) : (double)l->mesh.gpus;
     return step_time_s * (rates->gpu_second * gpus + rates->node_second * fmax(1.0, l->nodes)) +
            (rates->joule > 0.0 ? rates->joule * energy_step_j : 0.0);
+}
+
+double adept_layout_value(const adept_layout_prediction *l, adept_layout_goal goal, const adept_layout_rates *rates)
+{
+    const adept_prediction *p = &l->prediction;
+    const double tokens = isnan(p->ttft_s) ? 1.0 : p->generation.tokens_per_s * p->step_time_s;
+    const double of_step = goal == ADEPT_LAYOUT_TIME   ? p->step_time_s
+                           : goal == ADEPT_LAYOUT_COST ? adept_layout_cost(rates, l, p->step_time_s,
+                                                                           l->boards_power_w * p->step_time_s)
+                                                       : p->energy_step_j;
+    return of_step / tokens;
 }
 
 /* By what one of two goes first: a value, and of equals which was tried first. */
@@ -248,6 +259,68 @@ static adept_status walk(searcher *t, adept_error *err)
     return ADEPT_OK;
 }
 
+/* A generation in one layout: predicted as it is, for a step is many walks. */
+static adept_status try_generation(searcher *t, const adept_run *run, adept_error *err)
+{
+    adept_layout_search *s = t->s;
+    const adept_prediction *p = &t->out->prediction;
+    adept_status status = adept_predict_layout(t->out, s->profiles[t->profile], s->hw, run, err);
+    s->illegal += status != ADEPT_OK;
+    s->searched += status == ADEPT_OK;
+    if (status != ADEPT_OK) return status;
+    s->too_large += !p->memory.fits;
+    if (!p->memory.fits) return ADEPT_OK;
+    const adept_found_layout f = {.profile = t->profile,
+                                  .run = *run,
+                                  .step_time_s = p->tpot_s,
+                                  .energy_step_j = p->generation.energy_per_token_j,
+                                  .peak_bytes = p->memory.peak_bytes,
+                                  .value = adept_layout_value(t->out, s->goal, &s->rates),
+                                  .number = (int64_t)t->unit};
+    const bool slow = (s->ttft_limit_s > 0.0 && !(p->ttft_s <= s->ttft_limit_s)) ||
+                      (s->tpot_limit_s > 0.0 && !(p->tpot_s <= s->tpot_limit_s));
+    s->too_slow += slow;
+    if (!slow) keep_best(s, &f);
+    keep_front(s, &f);
+    if (!(s->unbounded.value > 0.0) || f.value < s->unbounded.value) s->unbounded = f;
+    return ADEPT_OK;
+}
+
+/* Replicas, tensor, pipeline and expert parallel GPUs at all batches and limits. As many batches take turns as a
+ * pipeline has stages, so that none waits. */
+static adept_status walk_generations(searcher *t, adept_error *err)
+{
+    adept_layout_search *s = t->s;
+    const int64_t gpus = s->run.gpus, n_limits = s->n_limits > 1 ? s->n_limits : 1;
+    const bool experts = has_experts(s->profiles[0]);
+    adept_error first = {0};
+    adept_status status = ADEPT_OK;
+    for (t->profile = 0; t->profile < s->n_profiles; t->profile++) {
+        const double too_large = s->too_large, searched = s->searched;
+        for (int64_t tp = 1; tp <= gpus && tp <= 16; tp *= 2) {
+            for (int64_t pp = 1; pp <= gpus / tp && pp <= ADEPT_MOST_STAGES; pp++) {
+                for (int64_t ep = 1; ep <= (experts ? gpus / (tp * pp) : 1); ep *= 2) {
+                    for (int64_t limit = 0; limit < n_limits && gpus % (tp * pp * ep) == 0; limit++, t->unit++) {
+                        adept_run run = s->run;
+                        adept_error why = {0};
+                        if (!is_mine(t, t->unit)) continue;
+                        run.tp = tp, run.pp = pp, run.ep = ep;
+                        run.power_limit_w = limit_at(s, limit);
+                        if (pp > 1) run.global_batch = s->profiles[t->profile]->batch_size * (gpus / tp);
+                        status = try_generation(t, &run, &why);
+                        if (status == ADEPT_E_NOMEM) return adept_error_set(err, status, "%s", why.message);
+                        if (status != ADEPT_OK && !*first.message) first = why;
+                        if (check_time(s, err) != ADEPT_OK) return ADEPT_E_USAGE;
+                    }
+                }
+            }
+        }
+        const bool none_fits = s->searched > searched && s->too_large - too_large == s->searched - searched;
+        if (none_fits && s->shard.of < 2) break; /* larger ones neither; a shard sees not all */
+    }
+    return s->searched > 0.0 || s->illegal == 0.0 ? ADEPT_OK : adept_error_set(err, status, "%s", first.message);
+}
+
 adept_status adept_layouts_search(adept_layout_search *s, adept_error *err)
 {
     searcher *t = calloc(1, sizeof *t);
@@ -257,18 +330,20 @@ adept_status adept_layouts_search(adept_layout_search *s, adept_error *err)
         t->work = calloc(ADEPT_MOST_STAGES, sizeof *t->work);
     }
     s->n_best = s->n_front = 0;
-    s->searched = s->illegal = s->too_large = 0.0;
+    s->searched = s->illegal = s->too_large = s->too_slow = s->unbounded.value = 0.0;
     adept_status status = t && t->out && t->work ? ADEPT_OK : adept_no_memory(err, "a search");
     if (status == ADEPT_OK && s->n_limits > 1 && !(s->hw->specs.power_limit_min_w < s->hw->specs.tdp_w))
         status = adept_error_set(err, ADEPT_E_USAGE, "power limits: the sheet of %s does not say which it takes",
                                  s->hw->name);
-    if (status == ADEPT_OK) {
+    const bool generates = s->n_profiles > 0 && s->profiles[0]->mode == ADEPT_MODE_GENERATE;
+    if (status == ADEPT_OK && generates) status = walk_generations(t, err);
+    if (status == ADEPT_OK && !generates) {
         t->fastest_s = INFINITY;
         t->counts = true;
         t->most_s = isinf(s->within) ? INFINITY : 0.0; /* else how fast it can be comes first */
         status = walk(t, err);
     }
-    if (status == ADEPT_OK && !isinf(s->within)) {
+    if (status == ADEPT_OK && !generates && !isinf(s->within)) {
         t->counts = false;
         t->most_s = t->fastest_s * (1.0 + s->within);
         status = walk(t, err);

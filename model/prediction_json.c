@@ -103,8 +103,7 @@ static void put_results(adept_json_writer *w, const adept_prediction *p, const a
     adept_json_put_string(w, "bound", adept_bound_name(p->bound));
 }
 
-/* null: another mode. */
-static void put_generation(adept_json_writer *w, const adept_prediction *p, const adept_profile *prof)
+void adept_generation_put_json(adept_json_writer *w, const adept_prediction *p, const adept_profile *prof)
 {
     const adept_generation *g = &p->generation;
     if (!adept_json_begin_known(w, "generate", prof->mode == ADEPT_MODE_GENERATE)) return;
@@ -255,7 +254,7 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
     adept_json_put_known(&w, "granularity", adept_granularity_name(adept_granularity_of(hw, run)));
     put_config(&w, prof, run);
     put_results(&w, p, run, prof->tokens_per_sample);
-    put_generation(&w, p, prof);
+    adept_generation_put_json(&w, p, prof);
     put_communication(&w, p, run);
     adept_json_put_object(&w, "flops", "gemm %g conv %g alu %g total %g", p->gemm_flops, p->conv_flops, p->alu_flops,
                           p->total_flops);

@@ -17,8 +17,10 @@
 
 static adept_status walk_batches(adept_layout_answer *a, const adept_layout_question *q, adept_error *err)
 {
-    const int64_t given = q->batch_size, most = q->run.global_batch;
-    for (int64_t batch = given > 0 ? given : 1; a->search.n_profiles < ADEPT_PLAN_BATCHES && batch <= most;
+    const bool generates = q->config->mode == ADEPT_MODE_GENERATE;
+    const int64_t given = q->batch_size, most = generates ? INT64_MAX : q->run.global_batch;
+    const size_t n_batches = generates ? ADEPT_PLAN_BATCHES : ADEPT_PLAN_TRAINING_BATCHES;
+    for (int64_t batch = given > 0 ? given : 1; a->search.n_profiles < n_batches && batch <= most;
          batch *= 2) {
         const size_t n = a->search.n_profiles;
         adept_workload_config config = *q->config;
@@ -58,12 +60,14 @@ static void put_asked(adept_json_writer *w, const adept_layout_question *q)
     words_text(work, adept_workload_field, &q->config->words);
     adept_json_put_object(w, "asked",
                           "model %s gpu %s gpus %g global_batch %g minimise %s within %g trainer %s limits %g batch %g "
-                          "gpu_second_price %g node_second_price %g joule_price %g run %s workload %s",
+                          "gpu_second_price %g node_second_price %g joule_price %g within_ttft_s %g within_tpot_s %g "
+                          "run %s workload %s",
                           q->model, q->hw->name, (double)q->run.gpus, (double)q->run.global_batch,
                           adept_layout_goal_name((size_t)q->minimise), isinf(q->within) ? NAN : q->within,
                           adept_trainer_name((size_t)q->run.trainer), (double)(q->n_limits > 1 ? q->n_limits : 1),
                           q->batch_size > 0 ? (double)q->batch_size : NAN, q->rates.gpu_second, q->rates.node_second,
-                          q->rates.joule, run, work);
+                          q->rates.joule, q->ttft_limit_s > 0.0 ? q->ttft_limit_s : NAN,
+                          q->tpot_limit_s > 0.0 ? q->tpot_limit_s : NAN, run, work);
 }
 
 static void put_found(adept_json_writer *w, const char *key, const adept_found_layout *found, size_t n)
@@ -197,9 +201,7 @@ static adept_status predict_best(adept_layout_answer *a, const adept_layout_ques
         const double step_s = p->layout.prediction.step_time_s, energy_j = p->layout.boards_power_w * step_s;
         p->power_limit_w = q->n_limits > 1 ? l->run.power_limit_w : 0.0;
         p->cost = priced ? adept_layout_cost(rates, &p->layout, step_s, energy_j) : NAN;
-        p->value = q->minimise == ADEPT_LAYOUT_TIME     ? step_s
-                   : q->minimise == ADEPT_LAYOUT_ENERGY ? p->layout.prediction.energy_step_j
-                                                        : p->cost;
+        p->value = adept_layout_value(&p->layout, q->minimise, rates);
         a->n_best++;
     }
     qsort(a->best, a->n_best, sizeof *a->best, by_value);
@@ -215,14 +217,22 @@ adept_status adept_layout_plan(adept_layout_answer *out, const adept_layout_ques
     adept_mesh_words chosen = words;
     chosen.global_batch = chosen.loss = chosen.offload = chosen.trainer = 0; /* what is given */
     if (q->run.gpus < 1) return adept_error_set(err, ADEPT_E_USAGE, "gpus is missing: how many GPUs there are");
-    if (q->run.global_batch < 1)
+    const bool generates = q->config->mode == ADEPT_MODE_GENERATE;
+    if (generates && (q->run.global_batch > 0 || !isinf(q->within)))
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "of a generation plan chooses what takes turns, and bounds are those of tokens: "
+                               "global_batch and within do not act");
+    if (!generates && (q->ttft_limit_s > 0.0 || q->tpot_limit_s > 0.0 || q->minimise == ADEPT_LAYOUT_TOKEN))
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "within_ttft, within_tpot and energy_per_token are of mode generate");
+    if (!generates && q->run.global_batch < 1)
         return adept_error_set(err, ADEPT_E_USAGE, "global_batch is missing: how many samples a step has");
     if (adept_mesh_is_said(&chosen))
         return adept_error_set(
             err, ADEPT_E_USAGE,
             "plan chooses dp, tp, pp, cp, ep, shards, schedule and recomputation: adept predict takes them");
-    if (q->config->mode != ADEPT_MODE_TRAIN)
-        return adept_error_set(err, ADEPT_E_USAGE, "plan is of training: mode train");
+    if (!generates && q->config->mode != ADEPT_MODE_TRAIN)
+        return adept_error_set(err, ADEPT_E_USAGE, "plan is of training and of generations: mode train or generate");
     if (q->n_limits > 1 && q->run.power_limit_w > 0.0)
         return adept_error_set(err, ADEPT_E_USAGE, "one power limit is given, and several are to be tried");
     adept_status status = walk_batches(out, q, err);
@@ -233,6 +243,8 @@ adept_status adept_layout_plan(adept_layout_answer *out, const adept_layout_ques
     s->goal = q->minimise;
     s->rates = q->rates;
     s->within = q->within;
+    s->ttft_limit_s = q->ttft_limit_s;
+    s->tpot_limit_s = q->tpot_limit_s;
     s->n_limits = q->n_limits;
     s->shard = q->shard;
     s->end_ns = q->end_ns;
@@ -276,7 +288,7 @@ const char *adept_layout_waits_for(const adept_layout_prediction *l)
     return most->time_s > 0.01 * l->prediction.step_time_s ? most->name : "";
 }
 
-ADEPT_NAMES(adept_trainer_flags_name, "megatron", "torchtitan", "accelerate")
+ADEPT_NAMES(adept_trainer_flags_name, "megatron", "torchtitan", "accelerate", "vllm")
 
 /* Megatron-LM's arguments.py. */
 static void put_megatron(FILE *out, const adept_mesh *m)
@@ -353,6 +365,15 @@ static void put_accelerate(FILE *out, const adept_layout_prediction *l)
     }
 }
 
+/* `vllm serve`; a replica has its batch for each stage. */
+static void put_vllm(FILE *out, const adept_mesh *m)
+{
+    fprintf(out, "--tensor-parallel-size %" PRId64 " --pipeline-parallel-size %" PRId64 " --max-num-seqs %" PRId64,
+            m->tp, m->pp, m->micro_batch * m->micro_batches);
+    if (m->dp > 1) fprintf(out, " --data-parallel-size %" PRId64, m->dp);
+    if (m->ep > 1) fputs(" --enable-expert-parallel", out);
+}
+
 /* What a trainer has no flag for; NULL: it can do all of it. */
 static const char *lacks(adept_trainer_flags of, const adept_mesh *m)
 {
@@ -361,6 +382,8 @@ static const char *lacks(adept_trainer_flags of, const adept_mesh *m)
     if (of == ADEPT_FLAGS_MEGATRON ? all : states && !(of == ADEPT_FLAGS_ACCELERATE && zero))
         return "offloading of this kind";
     switch (of) {
+    case ADEPT_FLAGS_VLLM:
+        return NULL;
     case ADEPT_FLAGS_MEGATRON:
         if (m->pp > 1 && m->schedule > ADEPT_PIPELINE_INTERLEAVED) return "zero-bubble schedules";
         return m->sharding == ADEPT_SHARDED_GRADIENTS ? "zero 2" : NULL;
@@ -387,6 +410,8 @@ char *adept_layout_flags(adept_trainer_flags of, const adept_layout_prediction *
         fprintf(out, "has no %s", what);
     else if (out && of == ADEPT_FLAGS_MEGATRON)
         put_megatron(out, &l->mesh);
+    else if (out && of == ADEPT_FLAGS_VLLM)
+        put_vllm(out, &l->mesh);
     else if (out && of == ADEPT_FLAGS_TORCHTITAN)
         put_torchtitan(out, &l->mesh);
     else if (out)
@@ -400,7 +425,8 @@ static bool put_flags(adept_json_writer *w, const adept_layout_prediction *l)
 {
     bool ok = true, possible;
     adept_json_begin_object(w, "flags");
-    for (size_t i = 0; adept_trainer_flags_name(i); i++) {
+    const bool generates = !isnan(l->prediction.ttft_s);
+    for (size_t i = generates ? ADEPT_FLAGS_VLLM : 0; i < (generates ? ADEPT_FLAGS_VLLM + 1 : ADEPT_FLAGS_VLLM); i++) {
         char *flags = adept_layout_flags((adept_trainer_flags)i, l, &possible);
         ok = ok && flags;
         adept_json_put_string(w, adept_trainer_flags_name(i), possible ? flags : NULL);
@@ -410,7 +436,7 @@ static bool put_flags(adept_json_writer *w, const adept_layout_prediction *l)
     return ok;
 }
 
-static bool put_planned(adept_json_writer *w, const adept_planned_layout *l)
+static bool put_planned(adept_json_writer *w, const adept_planned_layout *l, const adept_profile *profile)
 {
     const adept_prediction *p = &l->layout.prediction;
     adept_json_begin_object(w, NULL);
@@ -421,6 +447,7 @@ static bool put_planned(adept_json_writer *w, const adept_planned_layout *l)
     adept_json_put_object(w, "memory", "peak_bytes %g capacity_bytes %g", p->memory.peak_bytes,
                           p->memory.capacity_bytes);
     adept_json_put_bool(w, "fits", p->memory.fits);
+    if (!isnan(p->ttft_s)) adept_generation_put_json(w, p, profile);
     adept_interval_put_json(w, p);
     adept_json_put_known(w, "waits_for", adept_layout_waits_for(&l->layout));
     const bool ok = put_flags(w, &l->layout);
@@ -434,12 +461,14 @@ static void put_front(adept_json_writer *w, const adept_layout_search *s)
     for (size_t i = 0; i < s->n_front; i++) {
         const adept_found_layout *l = &s->front[i];
         char fsdp[ADEPT_FIELD_TEXT_BYTES], zero[ADEPT_FIELD_TEXT_BYTES], again[ADEPT_FIELD_TEXT_BYTES];
+        const bool of_tokens = s->profiles[l->profile]->mode == ADEPT_MODE_GENERATE;
         adept_json_begin_object(w, NULL);
-        adept_json_put_members(
-            w, "step_time_s %g energy_step_j %g peak_bytes %g micro_batch %g tp %g pp %g cp %g ep %g power_limit_w %g",
-            l->step_time_s, l->energy_step_j, l->peak_bytes, (double)s->profiles[l->profile]->batch_size,
-            (double)l->run.tp, (double)l->run.pp, (double)l->run.cp, (double)l->run.ep,
-            l->run.power_limit_w > 0.0 ? l->run.power_limit_w : NAN);
+        adept_json_put_number(w, of_tokens ? "tpot_s" : "step_time_s", l->step_time_s);
+        adept_json_put_number(w, of_tokens ? "energy_per_token_j" : "energy_step_j", l->energy_step_j);
+        adept_json_put_members(w, "peak_bytes %g micro_batch %g tp %g pp %g cp %g ep %g power_limit_w %g",
+                               l->peak_bytes, (double)s->profiles[l->profile]->batch_size, (double)l->run.tp,
+                               (double)l->run.pp, (double)l->run.cp, (double)l->run.ep,
+                               l->run.power_limit_w > 0.0 ? l->run.power_limit_w : NAN);
         adept_json_put_members(
             w, "fsdp %s zero %s activation_checkpoint %s",
             adept_field_text(fsdp, adept_run_field(ADEPT_RUN_FIELD_fsdp), &l->run),
@@ -459,6 +488,7 @@ char *adept_layout_answer_json(const adept_layout_answer *a, const adept_layout_
     put_asked(&w, q);
     adept_json_put_members(&w, "searched %g pruned %g too_large %g", a->search.searched, a->search.illegal,
                            a->search.too_large);
+    if (q->config->mode == ADEPT_MODE_GENERATE) adept_json_put_number(&w, "too_slow", a->search.too_slow);
     if (q->shard.of > 1) {
         adept_json_put_object(&w, "shard", "index %jd of %jd", (intmax_t)q->shard.index, (intmax_t)q->shard.of);
         adept_json_begin_object(&w, "found");
@@ -468,7 +498,7 @@ char *adept_layout_answer_json(const adept_layout_answer *a, const adept_layout_
     } else {
         adept_json_begin_array(&w, "layouts");
         for (size_t i = 0; i < a->n_best; i++)
-            ok = put_planned(&w, &a->best[i]) && ok;
+            ok = put_planned(&w, &a->best[i], a->search.profiles[0]) && ok;
         adept_json_end_array(&w);
         put_front(&w, &a->search);
     }

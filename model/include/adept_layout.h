@@ -97,15 +97,25 @@ ADEPT_API adept_status adept_predict_layout_ops(adept_op_prediction *out, const 
 
 /* ---- many layouts ---- */
 
-typedef enum adept_layout_goal { ADEPT_LAYOUT_TIME, ADEPT_LAYOUT_ENERGY, ADEPT_LAYOUT_COST } adept_layout_goal;
-ADEPT_API const char *adept_layout_goal_name(size_t goal); /* "time", "energy", "cost"; NULL past the end */
+/* Of a step; of a generation, of one of all its tokens: ADEPT_LAYOUT_TOKEN is the same as ADEPT_LAYOUT_ENERGY there. */
+typedef enum adept_layout_goal {
+    ADEPT_LAYOUT_TIME,
+    ADEPT_LAYOUT_ENERGY,
+    ADEPT_LAYOUT_COST,
+    ADEPT_LAYOUT_TOKEN
+} adept_layout_goal;
+ADEPT_API const char *adept_layout_goal_name(size_t goal); /* "time", "energy", ...; NULL past the end */
 
 /* Rows as in adept_fields.h: what a search is asked beside the words of a run, where it is asked for by names. */
 #define ADEPT_PLAN_FIELDS(X)                                                                                           \
     X(minimise, WORD, int, adept_layout_goal_name, "time", ADEPT_NO_UNIT, "minimise", "WHAT",                          \
-      "What is looked for: time (default), energy or cost", ADEPT_USUAL)                                               \
+      "What is looked for: time (default), energy or cost; of a generation, all of a token", ADEPT_USUAL)             \
     X(within_percent, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "within", "PERCENT",                                    \
       "Only layouts whose step is at most so much longer than the shortest one", ADEPT_USUAL)                          \
+    X(within_ttft_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "within-ttft", "TIME",                                   \
+      "Of a generation: time to the first token at most", ADEPT_USUAL)                                                 \
+    X(within_tpot_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "within-tpot", "TIME",                                   \
+      "Of a generation: mean time of each further token at most", ADEPT_USUAL)                                         \
     X(top, COUNT, int64_t, NULL, "10", ADEPT_NO_UNIT, "top", "N", "How many layouts are predicted (default 10)",       \
       ADEPT_USUAL)                                                                                                     \
     X(limits, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "limits", "N",                                                 \
@@ -130,12 +140,16 @@ typedef struct adept_layout_rates {
 /** Of a step that takes so long at so many joules; 0 without rates. */
 double adept_layout_cost(const adept_layout_rates *rates, const adept_layout_prediction *layout, double step_time_s,
                          double energy_step_j);
+/** What is to be least. */
+double adept_layout_value(const adept_layout_prediction *layout, adept_layout_goal goal,
+                          const adept_layout_rates *rates);
 
 /* One that was found: which of the profiles, and the run with the words of its layout. */
 typedef struct adept_found_layout {
     size_t profile;
     adept_run run;
-    double step_time_s, energy_step_j, peak_bytes;
+    double step_time_s, energy_step_j; /* of a generation: of each further token of a query, and of one of all tokens */
+    double peak_bytes;
     double value;   /* by the goal: what is least is best */
     int64_t number; /* of all layouts, in the order in which they are tried: of equals the first is kept */
 } adept_found_layout;
@@ -152,6 +166,7 @@ typedef struct adept_layout_search {
     adept_layout_goal goal;
     adept_layout_rates rates;      /* of ADEPT_LAYOUT_COST */
     double within;                 /* of the shortest time, at most so much longer: 0.1; INFINITY: any */
+    double ttft_limit_s, tpot_limit_s; /* of a generation; 0: any */
     bool recomputes;               /* may it compute again? */
     int64_t n_limits;              /* power limits that each layout is tried at, from the board's least to its own;
                                       up to 1: the run's */
@@ -160,7 +175,8 @@ typedef struct adept_layout_search {
     /* found */
     size_t n_best, n_front;        /* that fit, by the goal; none of them better in time and joules */
     adept_found_layout best[ADEPT_MOST_FOUND], front[ADEPT_MOST_FOUND];
-    double searched, illegal, too_large;
+    double searched, illegal, too_large, too_slow;
+    adept_found_layout unbounded;  /* of a generation, the best of those that fit; its value 0: there is none */
 } adept_layout_search;
 
 /**

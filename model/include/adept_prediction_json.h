@@ -6,6 +6,8 @@
 
 /** Its key "interval", into an object; null where there is none. */
 void adept_interval_put_json(adept_json_writer *w, const adept_prediction *p);
+/** "generate": {...}; null of another mode */
+void adept_generation_put_json(adept_json_writer *w, const adept_prediction *p, const adept_profile *prof);
 
 /**
  * Every number reads back as the very same double. What cannot be known is null and named in "warnings".

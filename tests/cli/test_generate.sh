@@ -167,6 +167,49 @@ expect_error 2 'prompt and tokens: they do not vary beside it' sweep "$small" $m
 expect_error 2 'samples and --steps do not act with --mix' sweep "$small" $mix --rate 4 --vary batch=1,2 --samples 5
 expect_error 2 'rate: cannot be relative' sweep "$small" $mix --rate 4 --vary rate=x2
 
+# a plan: the best of all points of a sweep within a bound, as predict has it; what cannot act
+plan="$generate --gpus 4 --execution graphs"
+best="--minimise energy_per_token --within-tpot 1.5ms --limits 2"
+expect_ok plan 'adept:mixtral?layers=4' $plan $best --json
+cp "$work/out" "$work/plan"
+expect_ok plan 'adept:mixtral?layers=4' $plan $best
+shows '^The best by energy_per_token$'
+shows '^Without bounds it would be$'
+shows '^  vLLM +--tensor-parallel-size '
+predicted=$(sed -n 's/^  adept *predict adept:mixtral?layers=4 //p' "$work/out")
+# shellcheck disable=SC2086
+expect_ok predict 'adept:mixtral?layers=4' $predicted --json
+planned=$(field energy_per_token_j)
+expect_ok sweep 'adept:mixtral?layers=4' $plan --vary batch=1,2,4,8,16,32,64,128,256,512,1024 --vary tp=1,2,4 \
+    --vary ep=1,2,4 --vary power-limit=200,700 --minimise energy_per_token --within-tpot 1.5ms --json
+if command -v python3 >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    python3 - "$work/plan" "$work/out" "$planned" >"$work/err" 2>&1 <<'END' || fail 'a plan of a generation'
+import json, sys
+plan, sweep = (json.load(open(f)) for f in sys.argv[1:3])
+best, near = plan["layouts"][0], lambda a, b: abs(a - b) <= 1e-9 * abs(b)
+values = [l["generate"]["energy_per_token_j"] for l in plan["layouts"]]
+swept = sweep["job"]["best"]["energy_per_token_j"]
+assert values == sorted(values) and all(l["generate"]["tpot_s"] <= 1.5e-3 and l["fits"] for l in plan["layouts"])
+assert near(values[0], float(sys.argv[3])) and values[0] <= swept * (1 + 1e-9), (values[0], sys.argv[3], swept)
+assert best["layout"]["pp"] > 1 or near(values[0], swept)
+assert plan["too_slow"] > 0 and plan["asked"]["within_tpot_s"] == 1.5e-3 and set(best["flags"]) == {"vllm"}
+front = [(p["tpot_s"], p["energy_per_token_j"]) for p in plan["front"]]
+assert front == sorted(front) and [e for _, e in front] == sorted((e for _, e in front), reverse=True)
+END
+fi
+for part in 1 2 3; do
+    "$ADEPT" plan 'adept:mixtral?layers=4' $plan $best --shard $part/3 --json >"$work/part$part"
+done
+expect_ok plan 'adept:mixtral?layers=4' $plan $best --json --merge "$work/part1" --merge "$work/part2" --merge "$work/part3"
+sed -n '/"layouts"/,$p' "$work/plan" >"$work/one"
+sed -n '/"layouts"/,$p' "$work/out" | cmp -s - "$work/one" || fail 'a plan of parts is another'
+expect_ok plan "$small" $plan --within-ttft 1us
+shows '^None that fits the memory of a GPU is as fast as asked.$'
+expect_error 2 'bounds are those of tokens' plan "$small" $plan --within 5
+expect_error 2 'are of mode generate' plan gpt-2 --gpu a100 --gpus 2 --global-batch 4 --within-tpot 5ms
+expect_error 4 'key-value cache' plan bert-base $plan
+
 # inferences beside a training
 expect_ok predict "$small" --gpu h100 --precision bf16 --batch 4 --steps 1000 --inferences 1000000 --prompt 512 --tokens 64 --country DE --price 0.2
 shows '^Over its life, with 1e\+06 inferences: .*Wh .*CO2e, cost '

@@ -1,4 +1,5 @@
-/** @file cmd_plan.c  `adept plan`: all legal layouts of a training step on so many GPUs, and the best of them. */
+/** @file cmd_plan.c  `adept plan`: all legal layouts of a training step or a generation on so many GPUs, and the best
+ * of them. */
 #include "adept_file.h"
 #include "adept_json.h"
 #include "adept_layout_plan.h"
@@ -17,7 +18,7 @@ typedef struct plan_options {
     adept_step_options step;
     adept_job_spec rates; /* no job */
     int minimise;
-    double within;
+    double within, ttft_limit_s, tpot_limit_s;
     int64_t top, n_limits;
     adept_shard shard;
     adept_words merge; /* files */
@@ -34,6 +35,11 @@ static void init(void *record)
     o->n_limits = 1;
 }
 
+static bool generates(const plan_options *o)
+{
+    return o->step.workload.config.mode == ADEPT_MODE_GENERATE;
+}
+
 static adept_status check(adept_cli *cli, void *record)
 {
     plan_options *o = record;
@@ -41,7 +47,8 @@ static adept_status check(adept_cli *cli, void *record)
     const adept_job_spec *job = &o->rates;
     const bool kwh = job->price_is_average || !isnan(job->price_per_kwh);
     if (run->gpus < 1) return adept_cli_usage(cli, "--gpus is missing: how many GPUs there are");
-    if (run->global_batch < 1) return adept_cli_usage(cli, "--global-batch is missing: how many samples a step has");
+    if (run->global_batch < 1 && !generates(o))
+        return adept_cli_usage(cli, "--global-batch is missing: how many samples a step has");
     if (!kwh && (!isnan(job->pue) || !isnan(job->host_power_w)))
         return adept_cli_usage(cli, "--pue and --host-power are of the price of a kWh: --price is missing");
     if (job->country && !job->price_is_average) return adept_cli_usage(cli, "--country is of --price average here");
@@ -58,10 +65,14 @@ static const adept_option_row rows[] = {
     {.group = 3, .help = "What is looked for:"},
     {"minimise", "WHAT", 3,
      "time (default), energy, or cost: --gpu-hour-price, of several nodes by whole nodes, and --price of kWh; without "
-     "both in GPU hours",
+     "both in GPU hours. In mode generate each is of a token, and energy_per_token the same as energy",
      ADEPT_OPT_CHOICE, .at = AT(minimise), .names = adept_layout_goal_name},
     {"within", "PERCENT", 3, "Only layouts whose step is at most so much longer than the shortest one",
      ADEPT_OPT_PARSED, .at = AT(within), .parse = adept_option_percent},
+    {"within-ttft", "TIME", 3, "Time to the first token at most, in mode generate: 500ms", ADEPT_OPT_AMOUNT,
+     .at = AT(ttft_limit_s), .units = adept_suffix_times},
+    {"within-tpot", "TIME", 3, "Mean time of each further token at most: 30ms", ADEPT_OPT_AMOUNT,
+     .at = AT(tpot_limit_s), .units = adept_suffix_times},
     {"limits", "N", 3,
      "Try each layout at N power limits, from the board's own to its least (default 1: as --power-limit says)",
      ADEPT_OPT_COUNT, .at = AT(n_limits), .low = 1, .high = ADEPT_MOST_LIMITS},
@@ -71,7 +82,7 @@ static const adept_option_row rows[] = {
      "Search only the K-th of N parts of the layouts, as a job of an array does; --merge puts their --json together",
      ADEPT_OPT_PARSED, .at = AT(shard), .parse = adept_option_shard, .expert = true},
     {"merge", "FILE", 5,
-     "Take what a --shard of the same search found, in place of searching; once for each, and all of them",
+     "Take what a --shard of the same search found, in place of searching; repeat it for all of them",
      ADEPT_OPT_WORD, .at = AT(merge), .expert = true},
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
@@ -118,10 +129,36 @@ static void put_columns(adept_row_writer *w, const adept_planned_layout *planned
     adept_row_end(w);
 }
 
+static void put_generation(adept_row_writer *w, const adept_planned_layout *planned)
+{
+    const adept_layout_prediction *l = &planned->layout;
+    const adept_mesh *m = &l->mesh;
+    const adept_prediction *p = &l->prediction;
+    adept_row_begin(w);
+    adept_column_number(w, "dp", ">dp", count_text, (double)m->dp);
+    adept_column_number(w, "tp", ">tp", count_text, (double)m->tp);
+    adept_column_number(w, "pp", ">pp", count_text, (double)m->pp);
+    adept_column_number(w, "ep", ">ep", count_text, (double)m->ep);
+    adept_column_number(w, "micro_batch", ">batch", count_text, (double)m->micro_batch);
+    if (planned->power_limit_w > 0.0)
+        adept_column_number(w, "power_limit_w", ">limit", watt_text, planned->power_limit_w);
+    adept_column_number(w, "ttft_s", ">first token", adept_units_time, p->ttft_s);
+    adept_column_number(w, "tpot_s", ">each token", adept_units_time, p->tpot_s);
+    adept_column_number(w, "tokens_per_s", ">tokens/s", adept_units_digits, p->generation.tokens_per_s);
+    adept_column_number(w, "energy_per_token_j", ">J/token", adept_units_joule, p->generation.energy_per_token_j);
+    if (!isnan(planned->cost))
+        adept_column_number(w, "cost", ">cost/Mtoken", adept_units_digits,
+                            1e6 * planned->cost / (p->generation.tokens_per_s * p->step_time_s));
+    adept_column_number(w, "peak_bytes", ">memory", adept_units_bytes, p->memory.peak_bytes);
+    adept_column_text(w, "bound", "a token waits for", adept_bound_name(p->generation.answer_bound));
+    adept_column_text(w, "waits_for", "beside computing, most for", adept_layout_waits_for(l));
+    adept_row_end(w);
+}
+
 /* To copy. */
 static adept_status print_flags(adept_cli *cli, const adept_planned_layout *planned, size_t n, const plan_options *o)
 {
-    static const char *const names[] = {"Megatron-LM", "torchtitan", "accelerate"};
+    static const char *const names[] = {"Megatron-LM", "torchtitan", "accelerate", "vLLM"};
     const adept_layout_prediction *l = &planned->layout;
     const adept_mesh *m = &l->mesh;
     const int sized = adept_sized((int)m->recompute, (int)m->recompute_blocks);
@@ -129,9 +166,9 @@ static adept_status print_flags(adept_cli *cli, const adept_planned_layout *plan
     char again[ADEPT_FIELD_TEXT_BYTES], shards[48];
     const bool sharded = m->sharding == ADEPT_SHARDED_PARAMETERS;
     adept_layout_shards_text(shards, m);
-    printf("\nThe first one\n  adept        predict %s --gpu %s --gpus %" PRId64 " --batch %" PRId64
-           " --global-batch %" PRId64,
-           o->step.model, o->step.where.gpu, m->gpus, m->micro_batch, m->global_batch);
+    printf("\nThe first one\n  adept        predict %s --gpu %s --gpus %" PRId64 " --batch %" PRId64, o->step.model,
+           o->step.where.gpu, m->gpus, m->micro_batch);
+    if (!generates(o) || m->pp > 1) printf(" --global-batch %" PRId64, m->global_batch);
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) { /* what was said stays */
         const adept_field *field = adept_workload_field(i);
         char text[ADEPT_FIELD_TEXT_BYTES];
@@ -149,7 +186,7 @@ static adept_status print_flags(adept_cli *cli, const adept_planned_layout *plan
         printf(" --%s %s", field->kind == ADEPT_FIELD_AMOUNT ? field->name : field->option,
                adept_field_text(text, field, &o->step.where.run));
     }
-    if (m->tp > 1) printf(" --tp %" PRId64 " --sp", m->tp);
+    if (m->tp > 1) printf(" --tp %" PRId64 "%s", m->tp, m->sp ? " --sp" : "");
     if (m->pp > 1) printf(" --pp %" PRId64, m->pp);
     if (m->virtual_stages > 1) printf(" --virtual-stages %" PRId64, m->virtual_stages);
     if (m->pp > 1 && m->schedule > ADEPT_PIPELINE_INTERLEAVED)
@@ -162,7 +199,8 @@ static adept_status print_flags(adept_cli *cli, const adept_planned_layout *plan
     if (planned->power_limit_w > 0.0) printf(" --power-limit %.6g", planned->power_limit_w);
     if (m->recompute != ADEPT_RECOMPUTE_NONE)
         printf(" --activation-checkpoint %s", adept_field_text(again, &f, &sized));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) { /* of the first that the trainer can do */
+    const size_t first = generates(o) ? ADEPT_FLAGS_VLLM : 0, end = generates(o) ? first + 1 : ADEPT_FLAGS_VLLM;
+    for (size_t i = first; i < end; i++) { /* of the first that the trainer can do */
         size_t at = 0;
         bool possible;
         char *text = adept_layout_flags((adept_trainer_flags)i, l, &possible), *why = possible ? NULL : text;
@@ -181,30 +219,54 @@ static adept_status print_flags(adept_cli *cli, const adept_planned_layout *plan
     return ADEPT_OK;
 }
 
+static void print_found(const adept_layout_search *s, const adept_found_layout *f)
+{
+    const adept_run *r = &f->run;
+    printf("  %10s %10s  tp %" PRId64 " pp %" PRId64, adept_units_time(f->step_time_s).s,
+           adept_units_si(f->energy_step_j, "J").s, r->tp, r->pp);
+    if (r->cp > 0) printf(" cp %" PRId64, r->cp);
+    if (r->cp == 0 && r->ep > 1) printf(" ep %" PRId64, r->ep);
+    printf(", batch %" PRId64, s->profiles[f->profile]->batch_size);
+    if (s->n_limits > 1) printf(", limit %s", watt_text(r->power_limit_w).s);
+    putchar('\n');
+}
+
+/* What the bounds cost. */
+static void print_unbounded(const adept_layout_search *s)
+{
+    puts("\nWithout bounds it would be");
+    print_found(s, &s->unbounded);
+}
+
 static adept_status print_text(adept_cli *cli, const adept_layout_answer *a, const plan_options *o)
 {
     const adept_layout_search *s = &a->search;
     adept_row_writer w = {0};
-    printf("%.0f layouts of %s on %" PRId64 " x %s, global batch %" PRId64
-           ": %.0f do not fit, %.0f more are not possible\n",
-           s->searched, o->step.model, s->run.gpus, s->hw->name, s->run.global_batch, s->too_large, s->illegal);
+    printf("%.0f layouts of %s on %" PRId64 " x %s, ", s->searched, o->step.model, s->run.gpus, s->hw->name);
+    if (generates(o))
+        printf("prompts of %" PRId64 " tokens answered by %" PRId64, s->profiles[0]->prompt, s->profiles[0]->tokens);
+    else
+        printf("global batch %" PRId64, s->run.global_batch);
+    printf(": %.0f do not fit, ", s->too_large);
+    if (s->too_slow > 0.0) printf("%.0f are slower than asked, ", s->too_slow);
+    printf("%.0f more are not possible\n", s->illegal);
     if (a->n_best == 0) {
-        puts("None fits the memory of a GPU.");
+        puts(s->too_slow > 0.0 ? "None that fits the memory of a GPU is as fast as asked."
+                               : "None fits the memory of a GPU.");
+        if (s->too_slow > 0.0) print_unbounded(s);
         return ADEPT_OK;
     }
-    printf("The best by %s\n\n", adept_layout_goal_name((size_t)o->minimise));
+    printf("The best by %s%s\n\n", adept_layout_goal_name((size_t)o->minimise),
+           generates(o) && o->minimise != ADEPT_LAYOUT_TOKEN ? " of a token" : "");
     for (size_t i = 0; i < a->n_best; i++)
-        put_columns(&w, &a->best[i]);
+        (generates(o) ? put_generation : put_columns)(&w, &a->best[i]);
     adept_status status = adept_rows_end(cli, &w, stdout);
     if (status != ADEPT_OK) return status;
-    puts("\nTime and joules: none is better in both (by the search's closed forms)");
+    if (s->unbounded.value > 0.0 && s->unbounded.number != s->best[0].number) print_unbounded(s);
+    puts(generates(o) ? "\nTime and joules of a token: none is better in both"
+                      : "\nTime and joules: none is better in both (by the search's closed forms)");
     for (size_t i = 0; i < s->n_front && i < (size_t)o->top; i++) {
-        const adept_run *r = &s->front[i].run;
-        printf("  %10s %10s  tp %" PRId64 " pp %" PRId64 " cp %" PRId64 ", batch %" PRId64,
-               adept_units_time(s->front[i].step_time_s).s, adept_units_si(s->front[i].energy_step_j, "J").s, r->tp,
-               r->pp, r->cp, s->profiles[s->front[i].profile]->batch_size);
-        if (o->n_limits > 1) printf(", limit %s", watt_text(r->power_limit_w).s);
-        putchar('\n');
+        print_found(s, &s->front[i]);
     }
     return print_flags(cli, a->best, a->n_best, o);
 }
@@ -241,6 +303,8 @@ static adept_status plan(adept_cli *cli, void *options)
                                          .minimise = (adept_layout_goal)o->minimise,
                                          .rates = adept_layout_rates_of(&o->rates, (adept_layout_goal)o->minimise),
                                          .within = o->within,
+                                         .ttft_limit_s = o->ttft_limit_s,
+                                         .tpot_limit_s = o->tpot_limit_s,
                                          .top = o->top,
                                          .n_limits = o->n_limits,
                                          .shard = o->shard};
@@ -267,17 +331,19 @@ static adept_status plan(adept_cli *cli, void *options)
 
 const adept_command adept_command_plan = {
     .name = "plan",
-    .summary = "find the layout of a training step on many GPUs",
+    .summary = "find the layout of a training step or a generation",
     .usage = "MODEL|PROFILE --gpu NAME|FILE --gpus N --global-batch B",
     .doc = "Search all legal layouts of a training step: tensor, pipeline, context and expert parallel GPUs, replicas "
            "and their shards, schedules, "
-           "micro-batches and recomputation. Those that do not fit a GPU's memory are left out; the best are predicted "
+           "micro-batches and recomputation; of a generation (--mode generate) replicas, tensor, pipeline and expert "
+           "parallel GPUs, and batches. Those that do not fit a GPU's memory are left out; the best are predicted "
            "as adept predict does."
            "\vExamples:\n"
            "  adept plan llama-3-8b --gpu h100 --gpus 8 --global-batch 64\n"
            "  adept plan llama-3-70b --gpu h100 --gpus 64 --global-batch 64 --within 5\n"
            "  adept plan gpt2.pt --gpu a100 --gpus 8 --global-batch 8 --minimise energy\n"
            "  adept plan gpt2.pt --gpu a100 --gpus 8 --global-batch 8 --limits 8\n"
+           "  adept plan gpt-2 --gpu a100 --gpus 2 --mode generate --prompt 99 --tokens 9\n"
            "  adept plan gpt2 --gpu a100 --gpus 8 --global-batch 8 --shard 1/4 --json",
     .size = sizeof(plan_options),
     .options = {.rows = rows,

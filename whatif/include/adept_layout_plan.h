@@ -1,6 +1,6 @@
-/** @file adept_layout_plan.h  Which layout a training step should have: a model's graph walked at several
- * micro-batches, all layouts searched, the best predicted each on its own. docs/PARALLEL.md. Calls: model, workload,
- * handlers. */
+/** @file adept_layout_plan.h  Which layout a training step or a generation should have: a model's graph walked at
+ * several micro-batches, all layouts searched, the best predicted each on its own. docs/PARALLEL.md. Calls: model,
+ * workload, handlers. */
 #ifndef ADEPT_LAYOUT_PLAN_H
 #define ADEPT_LAYOUT_PLAN_H
 #include "adept_graph.h"
@@ -8,7 +8,8 @@
 #include "adept_profile.h"
 #include "adept_totals.h"
 
-#define ADEPT_PLAN_BATCHES 6 /* micro-batches of 1, 2, 4, ... */
+#define ADEPT_PLAN_BATCHES 11         /* of 1, 2, 4, ... queries */
+#define ADEPT_PLAN_TRAINING_BATCHES 6 /* micro-batches likewise */
 #define ADEPT_MOST_SHARDS 100000
 
 /** What is asked. Texts and all else are borrowed. */
@@ -22,6 +23,7 @@ typedef struct adept_layout_question {
     adept_layout_goal minimise;
     adept_layout_rates rates; /* zeroed: nothing is known of prices */
     double within;            /* INFINITY: any */
+    double ttft_limit_s, tpot_limit_s; /* of a generation; 0: any */
     int64_t top, n_limits;
     adept_shard shard;
     uint64_t end_ns;
@@ -67,12 +69,13 @@ char *adept_layout_answer_json(const adept_layout_answer *answer, const adept_la
 typedef enum adept_trainer_flags {
     ADEPT_FLAGS_MEGATRON,
     ADEPT_FLAGS_TORCHTITAN,
-    ADEPT_FLAGS_ACCELERATE
+    ADEPT_FLAGS_ACCELERATE,
+    ADEPT_FLAGS_VLLM /* of a generation; the others are of training */
 } adept_trainer_flags;
 /** The layout as the flags of a trainer. @param possible  false: the text says what the trainer has not. malloc'ed;
  * NULL: no memory */
 char *adept_layout_flags(adept_trainer_flags of, const adept_layout_prediction *layout, bool *possible);
-/** "megatron", "torchtitan", "accelerate"; NULL past the end. */
+/** "megatron", "torchtitan", "accelerate", "vllm"; NULL past the end. */
 const char *adept_trainer_flags_name(size_t of);
 
 #endif

@@ -96,11 +96,11 @@ ADEPT_API adept_status adept_predict_details(char **text, const adept_request *r
  * the end. Constant. Thread-safe. */
 ADEPT_API const char *adept_plan_word(size_t index);
 /**
- * Which layout a training step on many GPUs should have: what `adept plan --json` prints.
+ * Which layout a training step or a generation on many GPUs should have: what `adept plan --json` prints.
  * @param text      zero-terminated; adept_text_free()
  * @param workload  its model is walked at several micro-batches; "batch_size=N" among the words takes one
  * @param words     "KEY=VALUE" each, NULL at the end: any of adept_plan_word(), and of adept_run_word() those that say
- *                  no layout, of which gpus and global_batch are needed
+ *                  no layout, of which gpus and, of a training, global_batch are needed
  * @param most_s    it gives up after about so many seconds; 0: it does not
  * @return ADEPT_E_USAGE where words disagree, and after most_s; that no layout fits is no error
  * Thread-safe. Allocates; takes some hundred milliseconds.
