@@ -513,8 +513,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     const size_t n_blocks = x->part.n_blocks;
     const double shard = (double)m->shard,
                  expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->expert_parts) : 1.0;
-    double dense = 0.0, experts = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0, second = 0.0,
-           ends = 0.0, stored = 0.0, alive = 0.0;
+    double dense = 0.0, experts = 0.0, of_blocks = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0,
+           second = 0.0, ends = 0.0, stored = 0.0, alive = 0.0;
     int64_t nth = 0;
     s->n_kept = 0;
     for (size_t b = 0; b < n_blocks; b++) {
@@ -534,6 +534,7 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
             ends += block->saved_bytes;
             continue;
         }
+        of_blocks += params + block->expert_params;
         double again;
         kept += kept_bytes(x, block, nth++, &again);
         most_again = fmax(most_again, again);
@@ -547,6 +548,9 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     adept_memory *out = &s->memory;
     out->capacity_bytes = x->hw->specs.mem_bytes;
     out->weights_bytes = x->weight_word * (dense / by_weights + experts / (torch_shards ? expert_shard : 1.0)) + frozen;
+    /* Transformer Engine keeps weights of scaled products beside those of 16 bits, by rows and by columns */
+    if (adept_precision_is_scaled(x->prof->precision) && m->trainer != ADEPT_TRAINER_TORCH)
+        out->weights_bytes += 2.0 * adept_precision_scaled_bytes(x->prof->precision) * of_blocks;
     if (!trains(x)) out->weights_bytes = stored + frozen;
     out->kv_bytes = adept_kept_bytes(s->kept, s->n_kept, x->kept_tokens);
     s->unsharded_bytes = 0.0;

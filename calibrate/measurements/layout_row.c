@@ -14,18 +14,6 @@
 static const struct {
     const char *column, *row, *program;
 } words[] = {
-    {"precision", "fp8-te", "fp8"},
-    {"precision", "fp8-tensorwise", "fp8"},
-    {"precision", "fp8:tensor", "fp8"},
-    {"precision", "mxfp8", "fp8"}, /* one scale for 32 numbers, which is nowhere counted */
-    {"attention", "unfused", "eager"},
-    {"attention", "local", "eager"},
-    {"attention", "flash", "fused"},
-    {"attention", "te-default", "fused"},
-    {"attention", "fused:fa1", "fused"},
-    {"attention", "fused:fa2", "fused"},
-    {"attention", "fused:fa3", "fused"},
-    {"attention", "fused:triton", "fused"},
     {"fsdp", "fsdp2", "full"},
     {"fsdp", "FULL_SHARD", "full"},
     {"fsdp", "SHARD_GRAD_OP", "grad"},
@@ -116,13 +104,12 @@ static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, dou
  * gathers them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
 static void settle_weights(adept_dataset_row *m)
 {
-    static const adept_precision pure[ADEPT_PRECISION_COUNT] = {
-        [ADEPT_AMP_BF16] = ADEPT_PURE_BF16, [ADEPT_AMP_FP16] = ADEPT_PURE_FP16, [ADEPT_FP8] = ADEPT_PURE_FP8};
     const bool gathered = m->run.fsdp != ADEPT_FSDP_NONE || m->run.zero > ADEPT_SHARDED_GRADIENTS;
 
-    if (pure[m->precision] == 0 || m->mode != ADEPT_MODE_TRAIN || (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered))
+    if (!adept_precision_is_autocast(m->precision) || m->mode != ADEPT_MODE_TRAIN ||
+        (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered))
         return;
-    m->precision = pure[m->precision];
+    m->precision += adept_precision_is_scaled(m->precision) ? 1 : ADEPT_PURE_BF16 - ADEPT_AMP_BF16;
     m->optimizer_extras |= ADEPT_EXTRA_MASTER;
     m->unsaid |= ADEPT_UNSAID_WEIGHTS;
 }
