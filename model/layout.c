@@ -67,6 +67,8 @@
 /* Megatron's cross entropy works in the place of its logits in 32 bits: its tests (80 rows) are predicted to 9 % with 8
  * bytes a logit in all, to 15 with 6.4 and to 19 with PyTorch's 12 (trial, section 5: 6.4 to 7.8). */
 #define LOGITS_IN_PLACE 1.0
+/* DeepSpeed's fork of it has exponentials beside them: 10 bytes. */
+#define LOGITS_OF_FORK 1.5
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
 /* A search works a rank's clock out for a step of so many passes: a sharded optimizer, which draws less, is a small
@@ -183,9 +185,15 @@ static void find_bytes(adept_layout_state *x)
     x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure && !shards ? 2.0 : 4.0;
     /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded,
      * too */
-    if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED)
-        x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
     x->gradient_bytes = x->gradient_word;
+    /* its BF16_Optimizer, which pipelines take, sums all of them in 32 bits: BLOOM's rows want 3.6 bytes more a parameter
+     * (trial, section 5) */
+    const bool summed = adept_precision_low_dtype(x->prof->precision) == ADEPT_BF16 && x->mesh.pp > 1 &&
+                        x->mesh.sharding < ADEPT_SHARDED_GRADIENTS;
+    if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED) {
+        if (summed) x->gradient_word += 4.0;
+        else x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
+    }
     x->gathered_bytes = low ? 2.0 : 4.0;
     x->overlaps = x->run.overlap == ADEPT_OVERLAP_AUTO
                       ? x->mesh.trainer == ADEPT_TRAINER_TORCH || x->mesh.trainer == ADEPT_TRAINER_NEMO
@@ -548,8 +556,10 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     adept_memory *out = &s->memory;
     out->capacity_bytes = x->hw->specs.mem_bytes;
     out->weights_bytes = x->weight_word * (dense / by_weights + experts / (torch_shards ? expert_shard : 1.0)) + frozen;
-    /* Transformer Engine keeps weights of scaled products beside those of 16 bits, by rows and by columns */
-    if (adept_precision_is_scaled(x->prof->precision) && m->trainer != ADEPT_TRAINER_TORCH)
+    /* Transformer Engine keeps weights of scaled products by rows and by columns, beside those of 16 bits; NeMo has them in
+     * their place */
+    if (adept_precision_is_scaled(x->prof->precision) &&
+        (m->trainer == ADEPT_TRAINER_MEGATRON || m->trainer == ADEPT_TRAINER_DEEPSPEED))
         out->weights_bytes += 2.0 * adept_precision_scaled_bytes(x->prof->precision) * of_blocks;
     if (!trains(x)) out->weights_bytes = stored + frozen;
     out->kv_bytes = adept_kept_bytes(s->kept, s->n_kept, x->kept_tokens);
@@ -590,14 +600,18 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     double gradient_of_logits =
         stage == (int32_t)p - 1 || p == 1.0 ? x->prof->temporary_bytes / ((double)m->tp * (double)m->cp) : 0.0;
     if (m->trainer != ADEPT_TRAINER_TORCH)
-        gradient_of_logits = fmin(gradient_of_logits, LOGITS_IN_PLACE * x->part.logits_bytes);
+        gradient_of_logits =
+            fmin(gradient_of_logits,
+                 (m->trainer == ADEPT_TRAINER_DEEPSPEED ? LOGITS_OF_FORK : LOGITS_IN_PLACE) * x->part.logits_bytes);
     const double temporary = gradient_of_logits / (m->chunked_loss ? LOSS_CHUNKS : 1.0);
+    out->reused_bytes =
+        m->trainer == ADEPT_TRAINER_TORCH && passes == 1.0 ? adept_reused_bytes(x->prof, out, temporary) : 0.0;
     const double tensors = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes +
-                           s->unsharded_bytes + temporary + out->kv_bytes;
+                           s->unsharded_bytes + temporary + out->kv_bytes - out->reused_bytes;
     s->allocated_bytes = tensors + passed_on;
     out->other_bytes = s->unsharded_bytes + s->buffers_bytes + temporary + FRAGMENTATION_LOW * tensors;
     out->peak_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes +
-                      out->kv_bytes + out->other_bytes;
+                      out->kv_bytes + out->other_bytes - out->reused_bytes;
     out->fits = out->peak_bytes <= out->capacity_bytes;
     s->states_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes;
 }

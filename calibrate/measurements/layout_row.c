@@ -183,6 +183,19 @@ static void settle_limits(adept_dataset_row *m)
         m->run.stage_limits_w = (adept_stage_list){0};
 }
 
+/* How it ran, of which no column says it. Techniques of torchtune's README are each beside those before it. */
+static void settle_notes(adept_dataset_row *m)
+{
+    static const char *const with_chunks[] = {"+chunked CE", "+activation", "+optimizer in backward", "+8-bit"};
+    const char *notes = adept_dataset_row_text(m, "notes");
+
+    if (!notes) return;
+    if (strstr(notes, "8-bit optimizer") && strncmp(m->optimizer, "adam", 4) == 0) m->optimizer = "adamw8bit";
+    const char *techniques = strstr(notes, "cumulative techniques: ");
+    for (size_t i = 0; techniques && i < sizeof with_chunks / sizeof *with_chunks; i++)
+        if (strstr(techniques, with_chunks[i])) m->run.loss = 1; /* of adept_loss_name() */
+}
+
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
 {
     adept_run *run = &m->run;
@@ -221,6 +234,7 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
         m->unsaid |= ADEPT_UNSAID_NETWORK;
     settle_partition(m);
     settle_limits(m);
+    settle_notes(m);
     settle_stack(m, given, replicas * (double)or_one(run->cp));
     settle_weights(m);
 }
@@ -272,7 +286,7 @@ adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
 /* ---- what fits ---- */
 
 /* A step that ran fits; one that is predicted to take so much more than the board has was not run so. */
-#define SURELY_TOO_MUCH 1.25
+#define SURELY_TOO_MUCH 1.08
 
 static bool may_fit(const adept_prediction *p)
 {
