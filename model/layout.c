@@ -467,6 +467,16 @@ static double beside_s(double compute_s, double sent_s)
     return fmax(compute_s + SLOWED_BY_SENDING * fmin(compute_s, sent_s), sent_s);
 }
 
+/* What FSDP sends of a block: its weights, or its gradients; experts among the ranks that have the same ones. */
+static double block_s(const adept_layout_state *x, const adept_rank_block *block, adept_collective kind,
+                      double bytes_each)
+{
+    double s = collective_s(x, kind, &x->shard, dense_params(block) * bytes_each);
+    if (block->expert_params > 0.0 && x->expert_data.ranks > 1.0)
+        s += collective_s(x, kind, &x->expert_data, block->expert_params * bytes_each);
+    return s;
+}
+
 /* FSDP: each block's weights are gathered beside the block before, its gradients reduced beside the one behind. @param
  * forward_s, backward_s of each block, at the stage's clock. @return by how much a micro-batch is longer */
 static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *forward_s, const double *backward_s,
@@ -476,10 +486,8 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
     double before_s = 0.0, total_s = 0.0, compute_s = 0.0, sent = 0.0;
     bool first = true;
     for (size_t b = 0; b < x->part.n_blocks; b++) { /* forward: block b's gather beside the block before it */
-        const adept_rank_block *block = &x->part.blocks[b];
-        const double params = dense_params(block);
         if (x->stage_of[b] != stage) continue;
-        const double gather_s = collective_s(x, ADEPT_ALL_GATHER, &x->shard, params * x->gathered_bytes);
+        const double gather_s = block_s(x, &x->part.blocks[b], ADEPT_ALL_GATHER, x->gathered_bytes);
         total_s += first ? gather_s : beside_s(before_s, gather_s);
         before_s = forward_s[b];
         compute_s += forward_s[b];
@@ -493,20 +501,19 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
     for (size_t b = x->part.n_blocks; b-- > 0;) {
         if (x->stage_of[b] != stage) continue;
         const adept_rank_block *block = &x->part.blocks[b];
-        const double params = dense_params(block);
         double gather_s = 0.0;
         for (size_t next = b; again && next-- > 0;) {
             if (x->stage_of[next] != stage) continue;
-            gather_s = collective_s(x, ADEPT_ALL_GATHER, &x->shard,
-                                    dense_params(&x->part.blocks[next]) * x->gathered_bytes);
+            gather_s = block_s(x, &x->part.blocks[next], ADEPT_ALL_GATHER, x->gathered_bytes);
             break;
         }
         total_s += beside_s(backward_s[b], gather_s + reduce_s);
         compute_s += backward_s[b];
         sent += gather_s + reduce_s;
-        reduce_s = collective_s(x, ADEPT_REDUCE_SCATTER, &x->shard, params * x->gradient_bytes);
+        reduce_s = block_s(x, block, ADEPT_REDUCE_SCATTER, x->gradient_bytes);
         if (x->replicas.ranks > 1.0)
-            reduce_s += collective_s(x, ADEPT_ALL_REDUCE, &x->replicas, params * x->gradient_bytes / x->shard.ranks);
+            reduce_s += collective_s(x, ADEPT_ALL_REDUCE, &x->replicas,
+                                     dense_params(block) * x->gradient_bytes / x->shard.ranks);
     }
     total_s += reduce_s;
     sent += reduce_s;
@@ -798,9 +805,6 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
                                SLOWED_BY_SENDING * fmin(gather_s, first_forward_s) * (1.0 - LAST_BUCKET);
             w->hidden_s += reduce_s + gather_s - fmin(reduce_s + gather_s, w->gradient_sends_s + w->gathers_s);
         }
-    } else if (trains(x) && gathers(x) && experts > 0.0 && x->expert_data.ranks > 1.0) {
-        w->gradient_sends_s = m * collective_s(x, ADEPT_REDUCE_SCATTER, &x->expert_data, experts * x->gradient_bytes);
-        w->gathers_s = m * 2.0 * collective_s(x, ADEPT_ALL_GATHER, &x->expert_data, experts * x->gathered_bytes);
     }
     find_memory(s, x, stage);
     return ADEPT_OK;

@@ -138,8 +138,7 @@ static void settle_length(adept_dataset_row *m)
 static void settle_partition(adept_dataset_row *m)
 {
     const char *partition = adept_dataset_row_text(m, "partition"), *at = partition ? strchr(partition, '/') : NULL;
-    const char *layers = adept_dataset_row_text(m, "layers");
-    const int64_t pp = or_one(m->run.pp), blocks = layers ? strtol(layers, NULL, 10) : 0;
+    const int64_t pp = or_one(m->run.pp), blocks = strtol(adept_row_layers(m), NULL, 10);
     adept_stage_list list = {0};
     int64_t begin = 0, end = 0, bounds[ADEPT_MOST_LISTED_STAGES + 1];
     size_t n = 0;
@@ -193,7 +192,7 @@ static void settle_notes(adept_dataset_row *m)
     if (strstr(notes, "8-bit optimizer") && strncmp(m->optimizer, "adam", 4) == 0) m->optimizer = "adamw8bit";
     const char *techniques = strstr(notes, "cumulative techniques: ");
     for (size_t i = 0; techniques && i < sizeof with_chunks / sizeof *with_chunks; i++)
-        if (strstr(techniques, with_chunks[i])) m->run.loss = 1; /* of adept_loss_name() */
+        if (strstr(techniques, with_chunks[i])) m->run.loss = ADEPT_LOGITS_CHUNKED;
 }
 
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
