@@ -58,6 +58,10 @@ static const char *const synonyms[][2] = {
     {"amp", "fp16"},           {"training", "train"},       {"inference", "infer"},
     {"eval", "infer"},         {"flash", "fused"},          {"sdpa", "fused"},
     {"nhwc", "channels_last"}, {"nvlink-bridge", "bridge"}, {"contiguous", "nchw"},
+    {"fp8:tensor", "fp8"},     {"fp8-te", "fp8"},           {"fp8-tensorwise", "fp8"},
+    {"unfused", "eager"},      {"local", "eager"},          {"te-default", "fused"},
+    {"fused:fa1", "fused"},    {"fused:fa2", "fused"},      {"fused:fa3", "fused"},
+    {"fused:triton", "fused"},
 };
 
 size_t adept_name_index(const char *text, adept_name_at name_at)

@@ -67,6 +67,8 @@
 /* Megatron's cross entropy works in the place of its logits in 32 bits: its tests (80 rows) are predicted to 9 % with 8
  * bytes a logit in all, to 15 with 6.4 and to 19 with PyTorch's 12 (trial, section 5: 6.4 to 7.8). */
 #define LOGITS_IN_PLACE 1.0
+/* DeepSpeed's fork of it has exponentials beside them: 10 bytes. */
+#define LOGITS_OF_FORK 1.5
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
 /* A search works a rank's clock out for a step of so many passes: a sharded optimizer, which draws less, is a small
@@ -183,9 +185,15 @@ static void find_bytes(adept_layout_state *x)
     x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure && !shards ? 2.0 : 4.0;
     /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded,
      * too */
-    if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED)
-        x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
     x->gradient_bytes = x->gradient_word;
+    /* its BF16_Optimizer, which pipelines take, sums all of them in 32 bits: BLOOM's rows want 3.6 bytes more a parameter
+     * (trial, section 5) */
+    const bool summed = adept_precision_low_dtype(x->prof->precision) == ADEPT_BF16 && x->mesh.pp > 1 &&
+                        x->mesh.sharding < ADEPT_SHARDED_GRADIENTS;
+    if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED) {
+        if (summed) x->gradient_word += 4.0;
+        else x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
+    }
     x->gathered_bytes = low ? 2.0 : 4.0;
     x->overlaps = x->run.overlap == ADEPT_OVERLAP_AUTO
                       ? x->mesh.trainer == ADEPT_TRAINER_TORCH || x->mesh.trainer == ADEPT_TRAINER_NEMO
@@ -459,6 +467,16 @@ static double beside_s(double compute_s, double sent_s)
     return fmax(compute_s + SLOWED_BY_SENDING * fmin(compute_s, sent_s), sent_s);
 }
 
+/* What FSDP sends of a block: its weights, or its gradients; experts among the ranks that have the same ones. */
+static double block_s(const adept_layout_state *x, const adept_rank_block *block, adept_collective kind,
+                      double bytes_each)
+{
+    double s = collective_s(x, kind, &x->shard, dense_params(block) * bytes_each);
+    if (block->expert_params > 0.0 && x->expert_data.ranks > 1.0)
+        s += collective_s(x, kind, &x->expert_data, block->expert_params * bytes_each);
+    return s;
+}
+
 /* FSDP: each block's weights are gathered beside the block before, its gradients reduced beside the one behind. @param
  * forward_s, backward_s of each block, at the stage's clock. @return by how much a micro-batch is longer */
 static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *forward_s, const double *backward_s,
@@ -468,10 +486,8 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
     double before_s = 0.0, total_s = 0.0, compute_s = 0.0, sent = 0.0;
     bool first = true;
     for (size_t b = 0; b < x->part.n_blocks; b++) { /* forward: block b's gather beside the block before it */
-        const adept_rank_block *block = &x->part.blocks[b];
-        const double params = dense_params(block);
         if (x->stage_of[b] != stage) continue;
-        const double gather_s = collective_s(x, ADEPT_ALL_GATHER, &x->shard, params * x->gathered_bytes);
+        const double gather_s = block_s(x, &x->part.blocks[b], ADEPT_ALL_GATHER, x->gathered_bytes);
         total_s += first ? gather_s : beside_s(before_s, gather_s);
         before_s = forward_s[b];
         compute_s += forward_s[b];
@@ -485,20 +501,19 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
     for (size_t b = x->part.n_blocks; b-- > 0;) {
         if (x->stage_of[b] != stage) continue;
         const adept_rank_block *block = &x->part.blocks[b];
-        const double params = dense_params(block);
         double gather_s = 0.0;
         for (size_t next = b; again && next-- > 0;) {
             if (x->stage_of[next] != stage) continue;
-            gather_s = collective_s(x, ADEPT_ALL_GATHER, &x->shard,
-                                    dense_params(&x->part.blocks[next]) * x->gathered_bytes);
+            gather_s = block_s(x, &x->part.blocks[next], ADEPT_ALL_GATHER, x->gathered_bytes);
             break;
         }
         total_s += beside_s(backward_s[b], gather_s + reduce_s);
         compute_s += backward_s[b];
         sent += gather_s + reduce_s;
-        reduce_s = collective_s(x, ADEPT_REDUCE_SCATTER, &x->shard, params * x->gradient_bytes);
+        reduce_s = block_s(x, block, ADEPT_REDUCE_SCATTER, x->gradient_bytes);
         if (x->replicas.ranks > 1.0)
-            reduce_s += collective_s(x, ADEPT_ALL_REDUCE, &x->replicas, params * x->gradient_bytes / x->shard.ranks);
+            reduce_s += collective_s(x, ADEPT_ALL_REDUCE, &x->replicas,
+                                     dense_params(block) * x->gradient_bytes / x->shard.ranks);
     }
     total_s += reduce_s;
     sent += reduce_s;
@@ -513,8 +528,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     const size_t n_blocks = x->part.n_blocks;
     const double shard = (double)m->shard,
                  expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->expert_parts) : 1.0;
-    double dense = 0.0, experts = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0, second = 0.0,
-           ends = 0.0, stored = 0.0, alive = 0.0;
+    double dense = 0.0, experts = 0.0, of_blocks = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0,
+           second = 0.0, ends = 0.0, stored = 0.0, alive = 0.0;
     int64_t nth = 0;
     s->n_kept = 0;
     for (size_t b = 0; b < n_blocks; b++) {
@@ -534,6 +549,7 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
             ends += block->saved_bytes;
             continue;
         }
+        of_blocks += params + block->expert_params;
         double again;
         kept += kept_bytes(x, block, nth++, &again);
         most_again = fmax(most_again, again);
@@ -547,6 +563,11 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     adept_memory *out = &s->memory;
     out->capacity_bytes = x->hw->specs.mem_bytes;
     out->weights_bytes = x->weight_word * (dense / by_weights + experts / (torch_shards ? expert_shard : 1.0)) + frozen;
+    /* Transformer Engine keeps weights of scaled products by rows and by columns, beside those of 16 bits; NeMo has them in
+     * their place */
+    if (adept_precision_is_scaled(x->prof->precision) &&
+        (m->trainer == ADEPT_TRAINER_MEGATRON || m->trainer == ADEPT_TRAINER_DEEPSPEED))
+        out->weights_bytes += 2.0 * adept_precision_scaled_bytes(x->prof->precision) * of_blocks;
     if (!trains(x)) out->weights_bytes = stored + frozen;
     out->kv_bytes = adept_kept_bytes(s->kept, s->n_kept, x->kept_tokens);
     s->unsharded_bytes = 0.0;
@@ -586,14 +607,18 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     double gradient_of_logits =
         stage == (int32_t)p - 1 || p == 1.0 ? x->prof->temporary_bytes / ((double)m->tp * (double)m->cp) : 0.0;
     if (m->trainer != ADEPT_TRAINER_TORCH)
-        gradient_of_logits = fmin(gradient_of_logits, LOGITS_IN_PLACE * x->part.logits_bytes);
+        gradient_of_logits =
+            fmin(gradient_of_logits,
+                 (m->trainer == ADEPT_TRAINER_DEEPSPEED ? LOGITS_OF_FORK : LOGITS_IN_PLACE) * x->part.logits_bytes);
     const double temporary = gradient_of_logits / (m->chunked_loss ? LOSS_CHUNKS : 1.0);
+    out->reused_bytes =
+        m->trainer == ADEPT_TRAINER_TORCH && passes == 1.0 ? adept_reused_bytes(x->prof, out, temporary) : 0.0;
     const double tensors = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes +
-                           s->unsharded_bytes + temporary + out->kv_bytes;
+                           s->unsharded_bytes + temporary + out->kv_bytes - out->reused_bytes;
     s->allocated_bytes = tensors + passed_on;
     out->other_bytes = s->unsharded_bytes + s->buffers_bytes + temporary + FRAGMENTATION_LOW * tensors;
     out->peak_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes +
-                      out->kv_bytes + out->other_bytes;
+                      out->kv_bytes + out->other_bytes - out->reused_bytes;
     out->fits = out->peak_bytes <= out->capacity_bytes;
     s->states_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes;
 }
@@ -780,9 +805,6 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
                                SLOWED_BY_SENDING * fmin(gather_s, first_forward_s) * (1.0 - LAST_BUCKET);
             w->hidden_s += reduce_s + gather_s - fmin(reduce_s + gather_s, w->gradient_sends_s + w->gathers_s);
         }
-    } else if (trains(x) && gathers(x) && experts > 0.0 && x->expert_data.ranks > 1.0) {
-        w->gradient_sends_s = m * collective_s(x, ADEPT_REDUCE_SCATTER, &x->expert_data, experts * x->gradient_bytes);
-        w->gathers_s = m * 2.0 * collective_s(x, ADEPT_ALL_GATHER, &x->expert_data, experts * x->gathered_bytes);
     }
     find_memory(s, x, stage);
     return ADEPT_OK;

@@ -1,6 +1,7 @@
 /** @file peaks.c  Peak by unit, element type and precision; see peaks.h. Calls: nothing. */
 #include "peaks.h"
 #include <math.h>
+#include <string.h>
 
 static double number(const adept_specs *specs, adept_spec spec)
 {
@@ -29,6 +30,13 @@ static adept_spec instead_of_int8(const adept_specs *s)
                        first_known(s, ADEPT_SPEC_tensor_fp16_flops_per_s, ADEPT_SPEC_vector_fp16_flops_per_s));
 }
 
+/* Where products with weights are scaled, those of 8 bits are they. */
+static adept_spec scaled_peak(adept_precision precision)
+{
+    return precision == ADEPT_NVFP4 || precision == ADEPT_PURE_NVFP4 ? ADEPT_SPEC_tensor_fp4_flops_per_s
+                                                                     : ADEPT_SPEC_tensor_fp8_flops_per_s;
+}
+
 /* Matrix products and convolutions: the matrix units where the GPU has them for the type, else the ALUs. */
 static adept_spec matrix_peak(const adept_specs *s, adept_precision precision, adept_dtype dtype)
 {
@@ -47,7 +55,7 @@ static adept_spec matrix_peak(const adept_specs *s, adept_precision precision, a
         return first_known(s, ADEPT_SPEC_tensor_fp64_flops_per_s, ADEPT_SPEC_vector_fp64_flops_per_s);
     case ADEPT_F8E4M3:
     case ADEPT_F8E5M2:
-        return ADEPT_SPEC_tensor_fp8_flops_per_s;
+        return scaled_peak(precision);
     case ADEPT_I8:
     case ADEPT_U8:
         return first_known(s, ADEPT_SPEC_tensor_int8_flops_per_s, instead_of_int8(s));
@@ -77,10 +85,15 @@ adept_status adept_peak_check_precision(const adept_hwprofile *hw, adept_precisi
     adept_dtype dtype = adept_precision_low_dtype(precision);
     if (dtype == ADEPT_DTYPE_NONE) return ADEPT_OK;
     const adept_specs *s = &hw->specs;
-    if (number(s, matrix_peak(s, precision, adept_precision_is_fp8(precision) ? ADEPT_F8E4M3 : dtype)) > 0.0)
-        return ADEPT_OK;
-    if (adept_precision_is_fp8(precision) && number(s, matrix_peak(s, precision, dtype)) > 0.0)
-        return adept_error_set(err, ADEPT_E_USAGE, "%s has no units for fp8: use --precision bf16", hw->name);
+    const bool scaled = adept_precision_is_scaled(precision), in_blocks = precision >= ADEPT_MXFP8;
+    /* NVIDIA's format of 4 bits is nobody else's; units that take one form of block scales take MXFP8 */
+    const bool blocks =
+        s->tensor_fp4_flops_per_s > 0.0 && (precision < ADEPT_NVFP4 || strcmp(hw->vendor, "NVIDIA") == 0);
+    const bool has = number(s, matrix_peak(s, precision, scaled ? ADEPT_F8E4M3 : dtype)) > 0.0;
+    if (has && (!in_blocks || blocks)) return ADEPT_OK;
+    if (scaled && number(s, matrix_peak(s, precision, dtype)) > 0.0)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s has no units for %s: use --precision %s", hw->name,
+                               adept_precision_name(precision), s->tensor_fp8_flops_per_s > 0.0 ? "fp8" : "bf16");
     bool has_fp16 = number(s, matrix_peak(s, precision, ADEPT_F16)) > 0.0;
     return adept_error_set(err, ADEPT_E_USAGE, "%s has no units for %s: use --precision %s", hw->name,
                            adept_precision_name(precision), has_fp16 ? "fp16 or fp32" : "fp32");

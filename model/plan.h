@@ -85,6 +85,8 @@ struct adept_plan_leg {
 adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw,
                              const adept_run *how, bool several, const double *theta, adept_error *err);
 void adept_plan_clear(adept_plan *plan);
+/** Of gradients that lie where activations were. @param m  with both known */
+double adept_reused_bytes(const adept_profile *prof, const adept_memory *m, double temporary_bytes);
 
 /** A run, checked against the sheet. */
 adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *run,

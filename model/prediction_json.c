@@ -141,6 +141,7 @@ static void put_memory(adept_json_writer *w, const adept_memory *m)
     adept_json_put_members(w, "weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g",
                            m->weights_bytes, m->gradients_bytes, m->optimizer_bytes, m->activations_bytes);
     if (m->kv_bytes > 0.0) adept_json_put_number(w, "kv_bytes", m->kv_bytes);
+    if (m->reused_bytes > 0.0) adept_json_put_number(w, "reused_bytes", m->reused_bytes);
     adept_json_put_members(w, "other_bytes %g peak_bytes %g capacity_bytes %g fits %d", m->other_bytes, m->peak_bytes,
                            m->capacity_bytes, m->fits);
     adept_json_end_object(w);

@@ -8,7 +8,8 @@
 #include <string.h>
 
 ADEPT_NAMES(adept_mode_name, "train", "fwbw", "infer", "generate")
-ADEPT_NAMES(adept_precision_name, "fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8", "pure-fp8")
+ADEPT_NAMES(adept_precision_name, "fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8", "pure-fp8",
+            "fp8:row", "pure-fp8:row", "fp8:block", "pure-fp8:block", "mxfp8", "pure-mxfp8", "nvfp4", "pure-nvfp4")
 ADEPT_NAMES(adept_attention_name, "auto", "eager", "fused")
 ADEPT_NAMES(adept_memory_format_name, "auto", "nchw", "channels_last")
 ADEPT_NAMES(adept_execution_name, "eager", "graphs", "compile")

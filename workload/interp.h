@@ -120,7 +120,7 @@ adept_status adept_fuse_attention(adept_interp *in); /* attention.c */
 /** Make kernels of those that torch.compile writes itself (--execution compile).
  *  @param costs  of all records; of a skipped one, or one without cost, no kernels */
 adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs); /* fuse.c */
-adept_status adept_fp8_products(adept_interp *in, adept_cost *costs);   /* fp8.c */
+adept_status adept_scaled_products(adept_interp *in, adept_cost *costs); /* fp8.c */
 
 /** By value number the node that makes it, NULL for inputs and block parameters; free(). NULL when memory is out. */
 const adept_node **adept_definitions_new(const adept_graph *graph); /* literals.c */

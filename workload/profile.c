@@ -7,24 +7,30 @@
 static const char *const pass_names[] = {"forward", "backward"};
 static const char *const unit_names[] = {"gemm", "conv", "alu"};
 
+bool adept_precision_is_scaled(adept_precision precision)
+{
+    return precision >= ADEPT_FP8 && precision < ADEPT_PRECISION_COUNT;
+}
+
+/* Of scaled ones every second is pure. */
+static bool is_scaled_as(adept_precision precision, adept_precision first)
+{
+    return adept_precision_is_scaled(precision) && (precision - first) % 2 == 0;
+}
+
 bool adept_precision_is_autocast(adept_precision precision)
 {
-    return precision == ADEPT_AMP_BF16 || precision == ADEPT_AMP_FP16 || precision == ADEPT_FP8;
+    return precision == ADEPT_AMP_BF16 || precision == ADEPT_AMP_FP16 || is_scaled_as(precision, ADEPT_FP8);
 }
 
 bool adept_precision_is_pure(adept_precision precision)
 {
-    return precision == ADEPT_PURE_BF16 || precision == ADEPT_PURE_FP16 || precision == ADEPT_PURE_FP8;
-}
-
-bool adept_precision_is_fp8(adept_precision precision)
-{
-    return precision == ADEPT_FP8 || precision == ADEPT_PURE_FP8;
+    return precision == ADEPT_PURE_BF16 || precision == ADEPT_PURE_FP16 || is_scaled_as(precision, ADEPT_PURE_FP8);
 }
 
 adept_dtype adept_precision_low_dtype(adept_precision precision)
 {
-    if (precision == ADEPT_AMP_BF16 || precision == ADEPT_PURE_BF16 || adept_precision_is_fp8(precision))
+    if (precision == ADEPT_AMP_BF16 || precision == ADEPT_PURE_BF16 || adept_precision_is_scaled(precision))
         return ADEPT_BF16;
     if (precision == ADEPT_AMP_FP16 || precision == ADEPT_PURE_FP16) return ADEPT_F16;
     return ADEPT_DTYPE_NONE;

@@ -193,7 +193,7 @@ static adept_status cost_records(builder *b)
     for (size_t i = 0; i < in->n_records && !status; i++)
         if (in->records[i].call.handler->cost && !in->records[i].skipped)
             status = cost_record(b, &in->records[i], &b->costs[i]);
-    if (!status && adept_precision_is_fp8(in->run.precision)) status = adept_fp8_products(in, b->costs);
+    if (!status && adept_precision_is_scaled(in->run.precision)) status = adept_scaled_products(in, b->costs);
     if (!status && in->config->execution == ADEPT_COMPILE) status = adept_fuse_generated(in, b->costs);
     return status;
 }

@@ -133,11 +133,18 @@ static adept_status read_sizes(sizes *s, const adept_dataset_row *m, adept_error
     return status;
 }
 
+const char *adept_row_layers(const adept_dataset_row *m)
+{
+    char name[32];
+
+    return cell_of(m, "layers num_layers n_layers", name);
+}
+
 bool adept_row_has_architecture(const adept_dataset_row *m)
 {
     char name[32];
 
-    return *cell_of(m, "layers num_layers n_layers", name) && *cell_of(m, "hidden d_model hidden_size", name);
+    return *adept_row_layers(m) && *cell_of(m, "hidden d_model hidden_size", name);
 }
 
 /* ---- what is not said ---- */

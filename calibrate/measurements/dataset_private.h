@@ -59,6 +59,8 @@ adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m
 
 /** Do a model's sizes stand in the row's columns? */
 bool adept_row_has_architecture(const adept_dataset_row *m);
+/** How many blocks, as the row writes it in any of its columns for that; "": it does not. */
+const char *adept_row_layers(const adept_dataset_row *m);
 /** The model of these sizes, "adept:llama?layers=32&..."; what they do not say is marked in m->unsaid. @param spec  in
  * the arena
  *  @return ADEPT_E_INVALID naming the column */

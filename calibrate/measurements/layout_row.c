@@ -14,18 +14,6 @@
 static const struct {
     const char *column, *row, *program;
 } words[] = {
-    {"precision", "fp8-te", "fp8"},
-    {"precision", "fp8-tensorwise", "fp8"},
-    {"precision", "fp8:tensor", "fp8"},
-    {"precision", "mxfp8", "fp8"}, /* one scale for 32 numbers, which is nowhere counted */
-    {"attention", "unfused", "eager"},
-    {"attention", "local", "eager"},
-    {"attention", "flash", "fused"},
-    {"attention", "te-default", "fused"},
-    {"attention", "fused:fa1", "fused"},
-    {"attention", "fused:fa2", "fused"},
-    {"attention", "fused:fa3", "fused"},
-    {"attention", "fused:triton", "fused"},
     {"fsdp", "fsdp2", "full"},
     {"fsdp", "FULL_SHARD", "full"},
     {"fsdp", "SHARD_GRAD_OP", "grad"},
@@ -116,13 +104,12 @@ static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, dou
  * gathers them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
 static void settle_weights(adept_dataset_row *m)
 {
-    static const adept_precision pure[ADEPT_PRECISION_COUNT] = {
-        [ADEPT_AMP_BF16] = ADEPT_PURE_BF16, [ADEPT_AMP_FP16] = ADEPT_PURE_FP16, [ADEPT_FP8] = ADEPT_PURE_FP8};
     const bool gathered = m->run.fsdp != ADEPT_FSDP_NONE || m->run.zero > ADEPT_SHARDED_GRADIENTS;
 
-    if (pure[m->precision] == 0 || m->mode != ADEPT_MODE_TRAIN || (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered))
+    if (!adept_precision_is_autocast(m->precision) || m->mode != ADEPT_MODE_TRAIN ||
+        (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered))
         return;
-    m->precision = pure[m->precision];
+    m->precision += adept_precision_is_scaled(m->precision) ? 1 : ADEPT_PURE_BF16 - ADEPT_AMP_BF16;
     m->optimizer_extras |= ADEPT_EXTRA_MASTER;
     m->unsaid |= ADEPT_UNSAID_WEIGHTS;
 }
@@ -151,8 +138,7 @@ static void settle_length(adept_dataset_row *m)
 static void settle_partition(adept_dataset_row *m)
 {
     const char *partition = adept_dataset_row_text(m, "partition"), *at = partition ? strchr(partition, '/') : NULL;
-    const char *layers = adept_dataset_row_text(m, "layers");
-    const int64_t pp = or_one(m->run.pp), blocks = layers ? strtol(layers, NULL, 10) : 0;
+    const int64_t pp = or_one(m->run.pp), blocks = strtol(adept_row_layers(m), NULL, 10);
     adept_stage_list list = {0};
     int64_t begin = 0, end = 0, bounds[ADEPT_MOST_LISTED_STAGES + 1];
     size_t n = 0;
@@ -196,6 +182,19 @@ static void settle_limits(adept_dataset_row *m)
         m->run.stage_limits_w = (adept_stage_list){0};
 }
 
+/* How it ran, of which no column says it. Techniques of torchtune's README are each beside those before it. */
+static void settle_notes(adept_dataset_row *m)
+{
+    static const char *const with_chunks[] = {"+chunked CE", "+activation", "+optimizer in backward", "+8-bit"};
+    const char *notes = adept_dataset_row_text(m, "notes");
+
+    if (!notes) return;
+    if (strstr(notes, "8-bit optimizer") && strncmp(m->optimizer, "adam", 4) == 0) m->optimizer = "adamw8bit";
+    const char *techniques = strstr(notes, "cumulative techniques: ");
+    for (size_t i = 0; techniques && i < sizeof with_chunks / sizeof *with_chunks; i++)
+        if (strstr(techniques, with_chunks[i])) m->run.loss = ADEPT_LOGITS_CHUNKED;
+}
+
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
 {
     adept_run *run = &m->run;
@@ -234,6 +233,7 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
         m->unsaid |= ADEPT_UNSAID_NETWORK;
     settle_partition(m);
     settle_limits(m);
+    settle_notes(m);
     settle_stack(m, given, replicas * (double)or_one(run->cp));
     settle_weights(m);
 }
@@ -285,7 +285,7 @@ adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
 /* ---- what fits ---- */
 
 /* A step that ran fits; one that is predicted to take so much more than the board has was not run so. */
-#define SURELY_TOO_MUCH 1.25
+#define SURELY_TOO_MUCH 1.08
 
 static bool may_fit(const adept_prediction *p)
 {

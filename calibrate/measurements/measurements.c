@@ -298,7 +298,7 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
     size_t i =
         known[column].kind == SIZED || column == COLUMN_optimizer_extras ? SIZE_MAX : adept_name_index(text, names);
     if (i != SIZE_MAX && known[column].kind == NAME) *(const char **)field = names(i);
-    if (i != SIZE_MAX && known[column].kind == CHOICE) *(int *)field = (int)i;
+    if (i != SIZE_MAX && known[column].kind == CHOICE) *(int *)field = (int)i, m->texts[column] = names(i);
     if (i != SIZE_MAX) return ADEPT_OK;
     if (column == COLUMN_host || column == COLUMN_node)
         return ADEPT_OK; /* the name of a machine of which nothing is known */

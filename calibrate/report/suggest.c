@@ -131,7 +131,7 @@ static adept_status add_changed(search *s, const candidate *from, adept_dataset_
  * the GPU cannot run is no candidate. */
 static bool is_another_way(const adept_specs *s, adept_precision precision)
 {
-    if (adept_precision_is_pure(precision) || adept_precision_is_fp8(precision)) return false;
+    if (adept_precision_is_pure(precision) || adept_precision_is_scaled(precision)) return false;
     return precision != ADEPT_TF32 || !isnan(s->tensor_tf32_flops_per_s);
 }
 

@@ -20,6 +20,7 @@
     X(tensor_bf16_flops_per_s, 0, "matrix units, BF16, dense")                                                         \
     X(tensor_fp16_flops_per_s, 0, "matrix units, FP16 with FP32 accumulate, dense")                                    \
     X(tensor_fp8_flops_per_s, 0, "matrix units, FP8, dense")                                                           \
+    X(tensor_fp4_flops_per_s, 0, "matrix units, FP4 with scales of 16 or 32 numbers, dense; FP8 has them too")         \
     X(tensor_int8_flops_per_s, 0, "matrix units, 8-bit integers, dense, an operation as a FLOP")                       \
     X(tensor_fp64_flops_per_s, 0, "matrix units, FP64")                                                                \
     X(mem_bytes, 1, "device memory")                                                                                   \

@@ -145,6 +145,8 @@ typedef struct adept_memory {
     double capacity_bytes;
     bool fits;
     double kv_bytes; /* of a generation: the cache behind its last token, inside peak_bytes */
+    /* of gradients that come where activations were: in both parts, and once in peak_bytes */
+    double reused_bytes;
 } adept_memory;
 
 /* A batch of queries, each a prompt and its answer: beside ttft_s and tpot_s. All NAN of other workloads. */

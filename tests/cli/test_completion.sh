@@ -28,7 +28,7 @@ completes 'time energy memory flops' diff --fail-on ''
 completes 'train fwbw infer generate' predict --mode ''
 completes 'train fwbw infer generate' predict --mode =
 completes 'infer' predict model.pt --mode = i
-completes 'fp32 fp16 fp8' predict --precision fp
+completes 'fp32 fp16 fp8 fp8:row fp8:block' predict --precision fp
 completes 'operator' predict --granularity o
 completes 'layer op kind layer,op' profile --by ''
 completes 'h100-nvl h100-pcie-80gb h100-sxm-80gb' predict model.pt --gpu h1

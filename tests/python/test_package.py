@@ -108,7 +108,7 @@ class Files(unittest.TestCase):
             for word in words:
                 if word is adept.Mode.GENERATE:
                     continue # of a model with a cache: test_generate
-                got = adept.predict(PROFILE, gpu="h100-sxm-80gb", **{option: word})["config"][option]
+                got = adept.predict(PROFILE, gpu="b200", **{option: word})["config"][option]
                 self.assertEqual(got, "nchw" if word is adept.MemoryFormat.AUTO else word.value)
 
     def test_generate(self):

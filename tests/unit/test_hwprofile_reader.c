@@ -19,6 +19,7 @@ static const char base[] =
     "\"tensor_bf16_flops_per_s\": {\"value\": 160e12, \"source\": \"s7\"},\n"
     "\"tensor_fp16_flops_per_s\": {\"value\": 161e12, \"source\": \"s8\"},\n"
     "\"tensor_fp8_flops_per_s\": {\"value\": 320e12, \"source\": \"s9\"},\n"
+    "\"tensor_fp4_flops_per_s\": {\"value\": 640e12, \"source\": \"s9\"},\n"
     "\"tensor_int8_flops_per_s\": {\"value\": 322e12, \"source\": \"s9\"},\n"
     "\"tensor_fp64_flops_per_s\": {\"value\": 6e12, \"source\": \"s10\"},\n"
     "\"mem_bytes\": {\"value\": 42949672960, \"source\": \"s11\"},\n"

@@ -262,17 +262,16 @@ static void is_by_stage(const adept_stage_list *list, size_t n, const int *expec
 static void by_stage(void **state)
 {
     (void)state;
-    adept_dataset *d = parse(
-        "model,step_time_s,layers,hidden,tp,pp,dp,partition,clock_plan,notes\n"
-        "m,1,24,64,1,4,1,custom:0/8/14/20/26,1050-1065-1410/1065/1410-1410-1410/1410,\n"
-        "m,1,24,64,1,4,1,custom:0/8/14/21/27,1410/1410-1410-1410/1405/1410,x=1;"
-        "per_stage_power_limit_w=225/225/300/250\n"
-        "m,1,24,64,1,4,1,uniform_transformer,,per_stage_power_limit_w=225/225/300\n"
-        "m,1,24,64,1,4,1,custom:0/8/8/20/26,,\n"
-        "m,1,24,64,1,4,1,custom:0/8/14/20/23,,\n"
-        "m,1,24,64,1,2,1,0/12/24,,\n"
-        "m,1,24,64,1,2,1,0/12/99999999999999999999,,\n"
-        "m,1,24,64,1,4,1,,1/x/3/4,\n");
+    adept_dataset *d = parse("model,step_time_s,layers,hidden,tp,pp,dp,partition,clock_plan,notes\n"
+                             "m,1,24,64,1,4,1,custom:0/8/14/20/26,1050-1065-1410/1065/1410-1410-1410/1410,\n"
+                             "m,1,24,64,1,4,1,custom:0/8/14/21/27,1410/1410-1410-1410/1405/1410,x=1;"
+                             "per_stage_power_limit_w=225/225/300/250\n"
+                             "m,1,24,64,1,4,1,uniform_transformer,,per_stage_power_limit_w=225/225/300\n"
+                             "m,1,24,64,1,4,1,custom:0/8/8/20/26,,\n"
+                             "m,1,24,64,1,4,1,custom:0/8/14/20/23,,\n"
+                             "m,1,24,64,1,2,1,0/12/24,,\n"
+                             "m,1,24,64,1,2,1,0/12/99999999999999999999,,\n"
+                             "m,1,24,64,1,4,1,,1/x/3/4,\n");
     assert_int_equal(d->n, 7);
     assert_int_equal(d->rows[6].run.stage_blocks.n, 0);
     assert_int_equal(d->n_unused, 1);
@@ -289,6 +288,30 @@ static void by_stage(void **state)
         assert_int_equal(!!(d->rows[i].unsaid & ADEPT_UNSAID_PARTITION), i > 2);
     }
     IS_BY_STAGE(d->rows[5].run.stage_blocks, 12, 12);
+    adept_dataset_free(d);
+    d = parse("model,step_time_s,num_layers,hidden_size,tp,pp,dp,partition\nm,1,24,64,1,2,1,0/10/24\n");
+    IS_BY_STAGE(d->rows[0].run.stage_blocks, 10, 14);
+    adept_dataset_free(d);
+}
+
+/* What notes alone say: an optimizer in 8 bits, a loss in chunks, which later techniques keep. */
+static void noted(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse("model,step_time_s,layers,optimizer,precision,notes\n"
+                             "m,1,2,adam,fp8:row,bnb 8-bit optimizer\nm,1,2,sgd,fp8-te,bnb 8-bit optimizer\n"
+                             "m,1,2,adamw,mxfp8,cumulative techniques: +compile;x\n"
+                             "m,1,2,adamw,nvfp4,cumulative techniques: +activation checkpointing\n"
+                             "m,1,2,adamw,fp8:column,\n");
+    static const adept_precision precisions[] = {ADEPT_FP8_ROW, ADEPT_FP8, ADEPT_MXFP8, ADEPT_NVFP4};
+    assert_int_equal(d->n, 4);
+    assert_non_null(strstr(d->unused[0].why, "column precision: 'fp8:column' is not one of fp32, "));
+    for (size_t i = 0; i < d->n; i++)
+        assert_int_equal(d->rows[i].precision, precisions[i]);
+    assert_string_equal(d->rows[0].optimizer, "adamw8bit");
+    assert_string_equal(d->rows[1].optimizer, "sgd");
+    assert_int_equal(d->rows[2].run.loss, 0);
+    assert_int_equal(d->rows[3].run.loss, ADEPT_LOGITS_CHUNKED);
     adept_dataset_free(d);
 }
 
@@ -393,10 +416,11 @@ static void report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_of_four),        cmocka_unit_test(regret_of_four), cmocka_unit_test(architectures),
-        cmocka_unit_test(architectures_listed), cmocka_unit_test(words_of_rows),  cmocka_unit_test(unsaid),
-        cmocka_unit_test(by_stage),
-        cmocka_unit_test(said_twice),           cmocka_unit_test(report),
+        cmocka_unit_test(order_of_four), cmocka_unit_test(regret_of_four),
+        cmocka_unit_test(architectures), cmocka_unit_test(architectures_listed),
+        cmocka_unit_test(words_of_rows), cmocka_unit_test(unsaid),
+        cmocka_unit_test(by_stage),      cmocka_unit_test(noted),
+        cmocka_unit_test(said_twice),    cmocka_unit_test(report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -195,6 +195,10 @@ static void states_of_parameters(void **state)
         /* masks are no parameters */
         near(l.stages[0].states_bytes / l.stages[0].params, cases[i].whole + cases[i].shared / n, 1e-3);
     }
+    /* pipelines of DeepSpeed sum gradients of bf16 in 32 bits, shared by nobody: 8 + 12/n, n 4 */
+    const adept_layout_prediction summed =
+        predict(&w, (adept_run){.gpus = 8, .pp = 2, .trainer = ADEPT_TRAINER_DEEPSPEED, .zero = 2});
+    near(summed.stages[0].states_bytes / summed.stages[0].params, 8 + 12 / 4.0, 1e-3);
     w.p = walk(GPT, &(adept_workload_config){.precision = ADEPT_AMP_BF16, .batch_size = 2, .seq_length = 512});
     const adept_layout_prediction full = predict(&w, (adept_run){.gpus = 8, .fsdp = ADEPT_FSDP_FULL});
     near(full.stages[0].states_bytes / full.stages[0].params, 16.0 / n, 1e-3);
@@ -247,9 +251,23 @@ static void recomputing_takes_time_and_saves_memory(void **state)
     near(b.prediction.gemm_flops, a.prediction.gemm_flops, 1e-12);
 }
 
+/* FSDP gathers experts block by block beside computing, as all else of a block: little of them is waited for. */
+static void experts_are_gathered_beside(void **state)
+{
+    world w = *(world *)*state;
+    w.p =
+        walk("adept:mixtral?layers=8&hidden=2048&heads=16&kv_heads=4&head_dim=128&ffn=4096&vocab=32000&experts=8&topk=2"
+             "&expert_ffn=4096",
+             &(adept_workload_config){
+                 .precision = ADEPT_PURE_BF16, .batch_size = 4, .seq_length = 4096, .execution = ADEPT_COMPILE});
+    const adept_layout_prediction l = predict(&w, (adept_run){.gpus = 8, .ep = 2, .fsdp = ADEPT_FSDP_FULL});
+    assert_true(l.data_hidden_s > l.data_s);
+    adept_profile_free(w.p);
+}
+
 static double gradient_of_logits(const adept_stage_prediction *s)
 {
-    return s->allocated_bytes - s->states_bytes - s->memory.activations_bytes;
+    return s->allocated_bytes - s->states_bytes - s->memory.activations_bytes + s->memory.reused_bytes;
 }
 
 /* Beside tensors: context and communicators, 400 MiB each; DeepSpeed's copies, 4 bytes a parameter of the rank, up
@@ -272,6 +290,15 @@ static void memory_beside_tensors(void **state)
     const double logits = 2.0 * 512 * 50304;
     near(gradient_of_logits(&in_place.stages[0]), 4 * logits, 1e-2);
     near(gradient_of_logits(&pytorch.stages[0]), 8 * logits, 1e-2);
+    run.trainer = ADEPT_TRAINER_DEEPSPEED; /* with exponentials beside them */
+    const adept_layout_prediction fork = predict(w, run);
+    near(gradient_of_logits(&fork.stages[0]) - (fork.stages[0].buffers_bytes - 600 * mib - 400 * mib), 6 * logits,
+         1e-2);
+    /* gradients come where activations were, but those of several passes stay */
+    const adept_stage_prediction *once = &pytorch.stages[0];
+    assert_true(once->memory.reused_bytes == once->memory.gradients_bytes);
+    run = (adept_run){.gpus = 2, .zero = 2, .global_batch = 8};
+    assert_true(predict(w, run).stages[0].memory.reused_bytes == 0 && in_place.stages[0].memory.reused_bytes == 0);
     const adept_stage_prediction *last = &megatron.stages[1];
     near(last->memory.peak_bytes - last->buffers_bytes - (last->allocated_bytes - 2 * boundary),
          0.02 * (last->allocated_bytes - 2 * boundary), 1e-9); /* fragments */
@@ -401,6 +428,7 @@ int main(void)
         cmocka_unit_test(states_of_parameters),
         cmocka_unit_test(parts_sum_to_the_step),
         cmocka_unit_test(recomputing_takes_time_and_saves_memory),
+        cmocka_unit_test(experts_are_gathered_beside),
         cmocka_unit_test(memory_beside_tensors),
         cmocka_unit_test(boards_that_wait),
         cmocka_unit_test(collectives),

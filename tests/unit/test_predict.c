@@ -130,9 +130,10 @@ static void worked_example_memory(void **state)
     NEAR(p.memory.gradients_bytes, 4e9);
     NEAR(p.memory.optimizer_bytes, 8e9);
     NEAR(p.memory.activations_bytes, 20e9);
-    /* temporaries 1e9, 600 MiB of context, 4 % of 4+4+8+20+1 = 37e9 */
+    /* temporaries 1e9, 600 MiB of context, 4 % of 4+4+8+20+1 = 37e9; gradients of two passes stay */
     NEAR(p.memory.other_bytes, 1e9 + 629145600 + 1.48e9);
     NEAR(p.memory.peak_bytes, 36e9 + 3.109145600e9);
+    assert_true(p.memory.reused_bytes == 0);
     assert_true(p.memory.fits);
     /* data parallel: the buckets' 4e9, with their 4 % */
     f.run.gpus = 2;
@@ -141,6 +142,13 @@ static void worked_example_memory(void **state)
     p = predict(&f);
     assert_false(p.memory.fits);
     assert_true(warns(&p, "needs about 40.3 GiB")); /* 43.2691456e9 / 2^30 = 40.297 */
+    f.run.gpus = 1;
+    f.work.prof.grad_accum = 1; /* those of one come where activations were: 4e9 and their 4 % */
+    p = predict(&f);
+    NEAR(p.memory.reused_bytes, 4e9);
+    NEAR(p.memory.peak_bytes, 39.1091456e9 - 4.16e9);
+    f.work.prof.framework = ADEPT_TORCH1; /* which sets them to zero */
+    assert_true(predict(&f).memory.reused_bytes == 0);
     f.work.prof.mode = ADEPT_MODE_INFER;
     p = predict(&f);
     assert_true(p.memory.gradients_bytes == 0 && p.memory.optimizer_bytes == 0 && p.memory.fits);

@@ -154,7 +154,7 @@ function timeline(r) {
 }
 
 function memory(r) {
-  const m = r.memory, items = [['Weights', m.weights_bytes, 'gemm'], ['Gradients', m.gradients_bytes, 'conv'], ['Optimizer state', m.optimizer_bytes, 'optimizer'],
+  const m = r.memory, items = [['Weights', m.weights_bytes, 'gemm'], ['Gradients', m.gradients_bytes - (m.reused_bytes || 0), 'conv'], ['Optimizer state', m.optimizer_bytes, 'optimizer'],
     ['Cache', m.kv_bytes, 'alu'], ['Activations', m.activations_bytes, 'memory'], ['Other', m.other_bytes, 'fixed']].filter(p => p[1] > 0);
   const t = r.details && r.details.timeline, over = [];
   if (t && m.activations_bytes > 0 && (r.config.mode === 'train' || r.config.mode === 'fwbw')) {

@@ -297,6 +297,14 @@ static void print_layout_times(FILE *out, const adept_predicted_step *r)
         adept_field_text(text, &list, &l->slack.clocks_mhz));
 }
 
+static void print_reused(FILE *out, const adept_memory *m)
+{
+    if (m->reused_bytes > 0)
+        fprintf(out, ",\n  less %s of gradients that come where activations were",
+                adept_units_bytes(m->reused_bytes).s);
+    fputc('\n', out);
+}
+
 /* Of the worst rank; near: what is said of fragmentation decides. */
 static void print_layout_memory(FILE *out, const adept_predicted_step *r)
 {
@@ -320,8 +328,9 @@ static void print_layout_memory(FILE *out, const adept_predicted_step *r)
             m->kv_bytes > 0 || trains(r->profile) ? "  " : "", adept_units_bytes(m->activations_bytes).s,
             s->in_flight, s->in_flight > 1 ? "es" : "");
     if (s->unsharded_bytes > 0) fprintf(out, ", unsharded blocks %s", adept_units_bytes(s->unsharded_bytes).s);
-    fprintf(out, ",\n  context and NCCL's buffers %s, other %s\n", adept_units_bytes(s->buffers_bytes).s,
+    fprintf(out, ",\n  context and NCCL's buffers %s, other %s", adept_units_bytes(s->buffers_bytes).s,
             adept_units_bytes(m->other_bytes - s->unsharded_bytes - s->buffers_bytes).s);
+    print_reused(out, m);
 }
 
 static void print_memory(FILE *out, const adept_predicted_step *r)
@@ -336,8 +345,9 @@ static void print_memory(FILE *out, const adept_predicted_step *r)
         fprintf(out, "gradients %s, optimizer state %s, ", adept_units_bytes(m->gradients_bytes).s,
                 adept_units_bytes(m->optimizer_bytes).s);
     if (m->kv_bytes > 0) fprintf(out, "cache %s, ", adept_units_bytes(m->kv_bytes).s);
-    fprintf(out, "activations %s, other %s\n", adept_units_bytes(m->activations_bytes).s,
+    fprintf(out, "activations %s, other %s", adept_units_bytes(m->activations_bytes).s,
             adept_units_bytes(m->other_bytes).s);
+    print_reused(out, m);
 }
 
 static bool is_default(const adept_limit_estimate *c, const adept_power_limits *l)

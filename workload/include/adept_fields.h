@@ -54,7 +54,8 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
     X(precision, WORD, adept_precision, adept_precision_name, "fp32", ADEPT_NO_UNIT, "precision", "P",                 \
       "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in "   \
       "16 "                                                                                                            \
-      "bits), fp8 or pure-fp8 (bf16 or pure-bf16, of which products with weights run in FP8)",                         \
+      "bits), fp8 (bf16, of which products with weights run in FP8; a scale a tensor), fp8:row, fp8:block, mxfp8 or "  \
+      "nvfp4 (other scales; Blackwell's 4 bits), or pure- before any of these",                                        \
       ADEPT_USUAL)                                                                                                     \
     X(batch_size, COUNT, int64_t, NULL, "as in the file", ADEPT_NO_UNIT, "batch", "N",                                 \
       "Samples per GPU and pass; replaces the leading dimension of every input, or B", ADEPT_USUAL)                    \

@@ -41,8 +41,16 @@ typedef enum adept_precision {
     ADEPT_AMP_FP16,
     ADEPT_PURE_BF16,
     ADEPT_PURE_FP16,
-    ADEPT_FP8, /* AMP_BF16, of which products with weights run in FP8 (workload/fp8.c) */
+    ADEPT_FP8, /* AMP_BF16, of which products with weights run in FP8 (workload/fp8.c): a scale for each tensor */
     ADEPT_PURE_FP8, /* the same of PURE_BF16 */
+    ADEPT_FP8_ROW, /* a scale for each row of one operand and column of the other */
+    ADEPT_PURE_FP8_ROW,
+    ADEPT_FP8_BLOCK, /* for each 128 numbers of a row, or 128 x 128 of weights */
+    ADEPT_PURE_FP8_BLOCK,
+    ADEPT_MXFP8, /* for each 32 numbers, which the matrix units read themselves */
+    ADEPT_PURE_MXFP8,
+    ADEPT_NVFP4, /* 4 bits, a scale for each 16 numbers */
+    ADEPT_PURE_NVFP4,
     ADEPT_PRECISION_COUNT
 } adept_precision;
 /* Where the channels of images lie: planes of their own (NCHW, as PyTorch makes them), or side by side in a pixel. AUTO

@@ -65,8 +65,10 @@ ADEPT_API const char *adept_switch_name(size_t is_on); /* "false", "true", then 
 
 ADEPT_API bool adept_precision_is_autocast(adept_precision precision);
 ADEPT_API bool adept_precision_is_pure(adept_precision precision);
-/** Do products with weights run in 8 bits? */
-ADEPT_API bool adept_precision_is_fp8(adept_precision precision);
+/** Do products with weights run in 8 or 4 bits? */
+ADEPT_API bool adept_precision_is_scaled(adept_precision precision);
+/** Bytes of an operand of such products, with its share of scales; of others NAN. */
+ADEPT_API double adept_precision_scaled_bytes(adept_precision precision);
 /** Type of 16-bit products: ADEPT_BF16 or ADEPT_F16; ADEPT_DTYPE_NONE in fp32 and tf32. */
 ADEPT_API adept_dtype adept_precision_low_dtype(adept_precision precision);
 /** What a type stored in the model becomes: in pure 16-bit precisions FP32 becomes that type, all else stays. */

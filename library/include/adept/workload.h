@@ -22,7 +22,8 @@ typedef struct adept_gpu adept_gpu;
  * file and what is called default here. */
 typedef struct adept_model_options {
     const char *mode;          /* "train" (default), "fwbw", "infer" */
-    /* "fp32" (default), "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8", "pure-fp8" */
+    /* "fp32" (default), "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8", "fp8:row", "fp8:block", "mxfp8",
+       "nvfp4"; "pure-" before any of these */
     const char *precision;
     const char *optimizer;     /* "adamw" (default), "sgd", "none", ... */
     const char *attention;     /* "auto" (default), "eager", "fused" */

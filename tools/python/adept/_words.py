@@ -16,7 +16,7 @@ class Mode(_Word):
 
 
 class Precision(_Word):
-    """BF16 and FP16 are autocast over fp32 weights, PURE_ is the whole model in 16 bits, FP8 is BF16 with products of weights in 8 bits."""
+    """BF16 and FP16 are autocast over fp32 weights, PURE_ is the whole model in 16 bits, FP8 and those behind it are BF16 with products of weights in 8 or 4 bits."""
     FP32 = "fp32"
     TF32 = "tf32"
     BF16 = "bf16"
@@ -25,6 +25,14 @@ class Precision(_Word):
     PURE_FP16 = "pure-fp16"
     FP8 = "fp8"
     PURE_FP8 = "pure-fp8"
+    FP8_ROW = "fp8:row"
+    PURE_FP8_ROW = "pure-fp8:row"
+    FP8_BLOCK = "fp8:block"
+    PURE_FP8_BLOCK = "pure-fp8:block"
+    MXFP8 = "mxfp8"
+    PURE_MXFP8 = "pure-mxfp8"
+    NVFP4 = "nvfp4"
+    PURE_NVFP4 = "pure-nvfp4"
 
 
 class Optimizer(_Word):
