@@ -81,6 +81,16 @@ expect_ok compare p.json other.json
 shows '^Differences are B - A, in percent of A\.$'
 shows '^step time .* -110 ms +-52\.4 % +apart$'
 
+# products only where they are asked for: they would fail a check of time and energy
+expect_ok compare p.json m.json --only energy,edp,ed2p
+shows '^EDP +10\.6 J s +predicted +10\.0 J s +measured +\+0\.584 J s +\+5\.8 %'
+shows '^ED2P +2\.22 J s\^2 +predicted +2\.00 J s\^2 +measured +\+0\.223 J s\^2 +\+11\.1 %'
+echo '{"schema_version": 1, "goals": [{"metric": "ED2P", "direction": "lower", "threshold_percent": 1}]}' >goal.json
+run compare m.json p.json --goal goal.json
+checks=$((checks + 1))
+[ "$rc" -eq 7 ] || fail "exit code $rc of an ED2P that rises"
+expect_error 2 'the files have none of these numbers' compare p.json m.json --only other
+
 # a number that is not known is none, and passes no check
 prediction unknown.json 0.2 null null null
 run compare unknown.json m.json --within 50

@@ -29,7 +29,7 @@ static void init(void *record)
     compare_options *o = record;
 
     o->within = NAN;
-    for (size_t i = 0; i < ADEPT_COMPARE_QUANTITIES; i++)
+    for (size_t i = 0; i < ADEPT_COMPARE_EDP; i++)
         o->only[i] = true;
 }
 
@@ -40,6 +40,7 @@ static adept_status check(adept_cli *cli, void *record)
     if (o->policies.n > 2) return adept_cli_usage(cli, "--policy takes one policy, or one of A and one of B");
     if (o->goal && !isnan(o->within))
         return adept_cli_usage(cli, "--goal and --within are two checks: give one of them");
+    if (o->goal) o->only[ADEPT_COMPARE_EDP] = o->only[ADEPT_COMPARE_ED2P] = true;
     for (size_t i = 0; i < 2 && o->policies.n > 0; i++)
         o->choice.policies[i] = o->policies.words[o->policies.n == 2 ? i : 0];
     return ADEPT_OK;
@@ -50,7 +51,8 @@ static const adept_option_row rows[] = {
      .at = AT(choice.region)},
     {"policy", "A[,B]", 1, "Which policy of a simulation, of both files or of each", ADEPT_OPT_LIST,
      .at = AT(policies)},
-    {"only", "LIST", 1, "Only these: time, power, energy, other", ADEPT_OPT_PARSED, .at = AT(only),
+    {"only", "LIST", 1, "Only these: time, power, energy, other; edp and ed2p (energy times time, and times its square), which "
+     "nothing else shows but goals", ADEPT_OPT_PARSED, .at = AT(only),
      .parse = parse_only},
     {"within", "PERCENT", 1, "Exit with 7 if a number differs by more than this, or is not known", ADEPT_OPT_PARSED,
      .at = AT(within), .parse = adept_option_percent},
@@ -268,13 +270,15 @@ static adept_status print_json(adept_cli *cli, const compare_options *o, adept_c
 /* ---------------------------------------------------------------- the command ------------------------------------ */
 
 /* Drop the rows that nobody asked for. */
-static void select_rows(adept_compare *c, const bool *only)
+static adept_status select_rows(adept_compare *c, const bool *only, adept_error *err)
 {
-    size_t kept = 0;
+    size_t kept = 0, all = c->n_rows;
 
     for (size_t i = 0; i < c->n_rows; i++)
         if (only[c->rows[i].quantity]) c->rows[kept++] = c->rows[i];
     c->n_rows = kept;
+    return kept > 0 || all == 0 ? ADEPT_OK
+                                : adept_error_set(err, ADEPT_E_USAGE, "--only: the files have none of these numbers");
 }
 
 static adept_status compare(adept_cli *cli, void *options)
@@ -287,7 +291,7 @@ static adept_status compare(adept_cli *cli, void *options)
     if (goals.reference[0] && !o->choice.policies[0]) o->choice.policies[0] = goals.reference;
     if (goals.candidate[0] && !o->choice.policies[1]) o->choice.policies[1] = goals.candidate;
     if (status == ADEPT_OK) status = adept_compare_files(&c, o->paths, &o->choice, &cli->err);
-    select_rows(&c, o->only);
+    if (status == ADEPT_OK) status = select_rows(&c, o->only, &cli->err);
     if (status == ADEPT_OK) status = adept_goals_judge(&goals, &c, &cli->err);
     if (status == ADEPT_OK) status = (o->json ? print_json : print_text)(cli, o, &c, &goals);
     if (status == ADEPT_OK) status = verdict(cli, o, &c);

@@ -11,7 +11,8 @@
 
 const char *adept_compare_quantity_name(size_t quantity)
 {
-    static const char *const names[ADEPT_COMPARE_QUANTITIES] = {"time", "power", "energy", "other"};
+    static const char *const names[ADEPT_COMPARE_QUANTITIES] = {"time",  "power", "energy",
+                                                                 "other", "edp",   "ed2p"};
 
     return quantity < ADEPT_COMPARE_QUANTITIES ? names[quantity] : NULL;
 }
@@ -56,7 +57,7 @@ static adept_compare_value *value_of(adept_compare *c, int side, adept_compare_q
                                      ...)
 {
     static adept_compare_value nowhere;
-    static const char *const units[ADEPT_COMPARE_QUANTITIES] = {"s", "W", "J", ""};
+    static const char *const units[ADEPT_COMPARE_QUANTITIES] = {"s", "W", "J", "", "J s", "J s^2"};
     const adept_compare_value unknown = {.value = NAN, .low = NAN, .high = NAN, .sd = NAN};
     adept_compare_row row = {.quantity = quantity,
                              .unit = units[quantity],
@@ -417,6 +418,21 @@ static adept_status add_side(adept_compare *c, int side, const char *region, ade
     return ADEPT_OK;
 }
 
+/* Of a step where one side is predicted, else of the whole run. */
+static void add_products(adept_compare *c)
+{
+    const bool step =
+        c->sides[0].kind == ADEPT_COMPARE_PREDICTED || c->sides[1].kind == ADEPT_COMPARE_PREDICTED;
+
+    for (int side = 0; side < 2; side++) {
+        double time_s = value_of(c, side, ADEPT_COMPARE_TIME, "%s", step ? "step time" : "time")->value;
+        adept_compare_value energy =
+            *value_of(c, side, ADEPT_COMPARE_ENERGY, "%s", step ? "energy of a step" : "energy");
+        *value_of(c, side, ADEPT_COMPARE_EDP, "EDP") = number(energy.origin, energy.value * time_s);
+        *value_of(c, side, ADEPT_COMPARE_ED2P, "ED2P") = number(energy.origin, energy.value * time_s * time_s);
+    }
+}
+
 /* Do the files have what is asked for? */
 static adept_status check_kinds(const adept_compare *c, const adept_compare_choice *choice, adept_error *err)
 {
@@ -449,6 +465,7 @@ adept_status adept_compare_files(adept_compare *out, const char *const paths[2],
     if (both_simulated) status = add_metrics(c, err);
     for (int side = 0; !both_simulated && status == ADEPT_OK && side < 2; side++)
         status = add_side(c, side, choice->region, err);
+    if (!both_simulated && status == ADEPT_OK) add_products(c);
     c->reference = c->sides[0].kind != ADEPT_COMPARE_MEASURED && c->sides[1].kind == ADEPT_COMPARE_MEASURED;
     for (size_t i = 0; i < c->n_rows; i++)
         work_out(&c->rows[i], c->reference);

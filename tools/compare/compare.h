@@ -11,6 +11,8 @@ typedef enum adept_compare_quantity {
     ADEPT_COMPARE_POWER,
     ADEPT_COMPARE_ENERGY,
     ADEPT_COMPARE_OTHER, /* of simulations: jobs an hour, shares, counts */
+    ADEPT_COMPARE_EDP,   /* this and the next only where they are asked for: they differ by what time and energy do */
+    ADEPT_COMPARE_ED2P,
     ADEPT_COMPARE_QUANTITIES
 } adept_compare_quantity;
 /** "time"; NULL behind the last. */
