@@ -178,9 +178,9 @@ static adept_status check_generation(const adept_graph *graph, const adept_workl
             "%s: mode generate needs a model with a key-value cache, which this file does not show: give the "
             "model's config.json, adept:FAMILY or the name of a bundled configuration",
             graph->path);
-    if (adept_precision_is_fp8(c->precision) && adept_stored_bytes(c->weights) > 1)
+    if (adept_precision_is_scaled(c->precision) && adept_stored_bytes(c->weights) > 1)
         return adept_error_set(err, ADEPT_E_USAGE,
-                               "%s: products in FP8 have weights of 8 bits or fewer in mode generate: --weights fp8, "
+                               "%s: scaled products have weights of 8 bits or fewer in mode generate: --weights fp8, "
                                "int8 or int4",
                                graph->path);
     if (c->prompt < 1 || c->tokens < 1)
@@ -246,8 +246,11 @@ adept_status adept_generation_build(adept_profile **out, const adept_graph *grap
     /* Weights are stored as the model computes, unless they are said to have 32 bits. */
     if (c.precision == ADEPT_AMP_BF16 && c.weights != ADEPT_STORED_FP32) c.precision = ADEPT_PURE_BF16;
     if (c.precision == ADEPT_AMP_FP16 && c.weights != ADEPT_STORED_FP32) c.precision = ADEPT_PURE_FP16;
-    if (adept_precision_is_fp8(c.precision)) c.precision = ADEPT_PURE_FP8;
-    if (c.precision == ADEPT_PURE_FP8 && c.weights == ADEPT_STORED_AUTO) c.weights = ADEPT_STORED_FP8;
+    if (adept_precision_is_scaled(c.precision)) {
+        if (!adept_precision_is_pure(c.precision)) c.precision++; /* a recipe's pure form follows it */
+        if (c.weights == ADEPT_STORED_AUTO)
+            c.weights = adept_precision_scaled_bytes(c.precision) < 1 ? ADEPT_STORED_INT4 : ADEPT_STORED_FP8;
+    }
     for (int64_t done = 0; status == ADEPT_OK && n < n_legs; n++) {
         const int64_t left = given->tokens - done,
                       to_come = (int64_t)(n_legs - n) - 1; /* groups, but for the last token's */
