@@ -1,4 +1,4 @@
-/* Runs a fuzz target once on every file named, or in every folder named: corpora are replayed without libFuzzer.
+/* Runs a fuzz target, named first, once on every file named, or in every folder named: corpora are replayed without libFuzzer.
  * Fails if there is nothing to run, so that a corpus that was lost does not pass for one that is clean. */
 #include <dirent.h>
 #include <stddef.h>
@@ -8,7 +8,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "replay_targets.h" /* made by CMake */
+
+#define DECLARE(name) int replay_##name(const uint8_t *data, size_t size);
+ALL_TARGETS(DECLARE)
+#define ROW(name) {#name, replay_##name},
+static const struct {
+    const char *name;
+    int (*run)(const uint8_t *data, size_t size);
+} targets[] = {ALL_TARGETS(ROW)};
+
+static int (*target)(const uint8_t *data, size_t size);
 
 static int run_file(const char *path)
 {
@@ -25,7 +35,7 @@ static int run_file(const char *path)
         exit(1);
     }
     fclose(file);
-    LLVMFuzzerTestOneInput(data, size);
+    target(data, size);
     free(data);
     return 1;
 }
@@ -49,7 +59,9 @@ static int run_folder(const char *path, DIR *dir)
 int main(int argc, char **argv)
 {
     int n = 0;
-    for (int i = 1; i < argc; i++) {
+    for (size_t i = 0; argc > 1 && i < sizeof targets / sizeof targets[0]; i++)
+        if (!strcmp(argv[1], targets[i].name)) target = targets[i].run;
+    for (int i = 2; target && i < argc; i++) {
         DIR *dir = opendir(argv[i]);
         n += dir ? run_folder(argv[i], dir) : run_file(argv[i]);
     }

@@ -1,5 +1,12 @@
 #include "torchscript_file.h"
 #include "import_private.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+
+void test_torchscript_inherit(void)
+{
+    if (getenv("ADEPT_TORCH_MODULE")) (void)dlopen("libtorch_cpu.so", RTLD_LAZY);
+}
 
 adept_status test_torchscript_check(const char *path, bool trust, adept_error *err)
 {

@@ -390,7 +390,7 @@ static void more_columns_than_fit_are_a_second_table(void **state)
 {
     (void)state;
     enum { GPUS = ADEPT_MOST_COLUMNS }; /* the nodes' names need a column as well */
-    char texts[GPUS][32], line[64];
+    char texts[GPUS][40], line[64];
     const char *sensors[GPUS + 1] = {NULL};
 
     for (int i = 0; i < GPUS; i++) {

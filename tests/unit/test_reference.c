@@ -4,7 +4,7 @@
  * FLOPs and saved bytes: measured with PyTorch 2.6 on CPU, batch 2, 3x224x224: torch.utils.flop_counter.FlopCounterMode
  * and saved_tensors_hooks with each storage counted once. Language models: sizes published with their checkpoints. */
 #include "adept_handlers.h"
-#include "adept_import.h"
+#include "torchscript_file.h"
 #include "adept_profile.h"
 #include "cmocka_test.h"
 
@@ -163,6 +163,7 @@ static void pt_and_pt2_agree(void **state)
 int main(void)
 {
     if (!getenv("ADEPT_TORCH_MODULE")) return 77; /* built without libtorch: no .pt can be read */
+    test_torchscript_inherit();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameter_counts_are_the_published_ones),
         cmocka_unit_test(forward_macs_are_torchvisions),

@@ -400,6 +400,7 @@ static void test_other_shared(void **state)
 
 int main(void)
 {
+    test_torchscript_inherit();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tied),     cmocka_unit_test(test_called_twice), cmocka_unit_test(test_mixed),
         cmocka_unit_test(test_flow),     cmocka_unit_test(test_carried),      cmocka_unit_test(test_inputs),

@@ -358,6 +358,9 @@ static void test_no_module(void **state)
 
 int main(void)
 {
+#ifdef ADEPT_SANITIZED /* elsewhere each child loads it behind its own limits, as users' do */
+    test_torchscript_inherit();
+#endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_runs_setstate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hang, set_up, tear_down),
