@@ -1,6 +1,5 @@
 /* What operators ask of the types and dimensions of their tensors, before their handlers look at sizes. */
 #include "call.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,9 @@ const char *adept_demand_of(const adept_demand *demands, const adept_op *row)
 static const adept_value *find(const adept_call *c, const char *name, size_t n)
 {
     char text[64];
-    snprintf(text, sizeof text, "%.*s", (int)n, name);
+    if (n >= sizeof text) return NULL;
+    memcpy(text, name, n);
+    text[n] = 0;
     return adept_arg(c, text);
 }
 

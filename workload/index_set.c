@@ -23,8 +23,10 @@ static int by_number(const void *a, const void *b)
 void adept_index_set_put(adept_buffer *out, adept_index_set *s)
 {
     char text[32];
-    size_t n = 0;
-    if (s->n) qsort(s->items, s->n, sizeof *s->items, by_number);
+    size_t n = 0, sorted = 1;
+    while (sorted < s->n && s->items[sorted - 1] <= s->items[sorted])
+        sorted++;
+    if (sorted < s->n) qsort(s->items, s->n, sizeof *s->items, by_number);
     for (size_t i = 0; i < s->n; i++)
         if (n == 0 || s->items[i] != s->items[n - 1]) s->items[n++] = s->items[i];
     s->n = n;

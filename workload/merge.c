@@ -51,9 +51,11 @@ static size_t fold(const char *path, char *pattern, int32_t *indices)
     for (const char *p = path; *p;) {
         size_t digits = n < ADEPT_PATH_INDICES ? adept_index_length(path, p) : 0;
         if (digits) {
-            indices[n++] = atoi(p);
+            indices[n] = 0;
+            for (; digits > 0; digits--)
+                indices[n] = 10 * indices[n] + (*p++ - '0');
+            n++;
             *pattern++ = INDEX_MARK;
-            p += digits;
         } else {
             *pattern++ = *p++;
         }

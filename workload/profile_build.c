@@ -15,7 +15,7 @@ typedef struct builder {
     adept_profile *profile;
     adept_merger *merger;
     adept_program_maker *program;
-    adept_cost *costs; /* of each record */
+    adept_cost *costs;     /* of each record, where they are changed together before they are added; else NULL */
     adept_kernel *kernels; /* room for those that a handler states */
     size_t kernels_capacity;
     double temporary_bytes;
@@ -40,7 +40,10 @@ typedef struct shape_text {
 
 static shape_text shapes_of(adept_tensor_cursor at)
 {
-    shape_text s = {"", 0, false};
+    shape_text s; /* is not cleared: there are two for each operator */
+    s.text[0] = 0;
+    s.used = 0;
+    s.full = false;
     for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
         char one[200];
         if (s.full) continue;
@@ -176,6 +179,7 @@ static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
                                    "%s: module '%s': handler '%s' gives a kernel with a negative or undefined count, "
                                    "or of the wrong family, for %s",
                                    in->graph->path, module, r->call.handler->kind, r->call.op);
+    if (!b->costs) return ADEPT_OK;
     cost->kernels = NULL;
     cost->capacity = cost->n_kernels;
     if (cost->n_kernels == 0) return ADEPT_OK;
@@ -185,16 +189,22 @@ static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
     return ADEPT_OK;
 }
 
-static adept_status cost_records(builder *b)
+static bool has_cost(const adept_record *r)
+{
+    return r->call.handler->cost && !r->skipped;
+}
+
+static adept_status cost_together(builder *b)
 {
     adept_interp *in = &b->in;
+    const bool scaled = adept_precision_is_scaled(in->run.precision), compiles = in->config->execution == ADEPT_COMPILE;
     adept_status status = ADEPT_OK;
+    if (!scaled && !compiles) return ADEPT_OK;
     if (!(b->costs = calloc(in->n_records + 1, sizeof *b->costs))) return adept_interp_nomem(in);
     for (size_t i = 0; i < in->n_records && !status; i++)
-        if (in->records[i].call.handler->cost && !in->records[i].skipped)
-            status = cost_record(b, &in->records[i], &b->costs[i]);
-    if (!status && adept_precision_is_scaled(in->run.precision)) status = adept_scaled_products(in, b->costs);
-    if (!status && in->config->execution == ADEPT_COMPILE) status = adept_fuse_generated(in, b->costs);
+        if (has_cost(&in->records[i])) status = cost_record(b, &in->records[i], &b->costs[i]);
+    if (!status && scaled) status = adept_scaled_products(in, b->costs);
+    if (!status && compiles) status = adept_fuse_generated(in, b->costs);
     return status;
 }
 
@@ -411,7 +421,7 @@ static adept_status list_modules(builder *b)
     if (!(b->modules = adept_arena_array(p->arena, g->n_modules + 1, sizeof *b->modules))) return no_room(b);
     for (size_t i = 0; i < g->n_modules; i++) {
         adept_profile_module *m = &b->modules[i];
-        m->path = adept_arena_intern(p->arena, g->modules[i].path);
+        m->path = adept_arena_strdup(p->arena, g->modules[i].path);
         m->module_class = adept_arena_intern(p->arena, g->modules[i].class_name);
         if (!m->path || !m->module_class) return no_room(b);
     }
@@ -454,18 +464,22 @@ static adept_status build(builder *b)
     if (status) return status;
     if (in->run.attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
     if ((status = adept_gradient_reach(in))) return status;
-    if ((status = cost_records(b))) return status;
+    if ((status = cost_together(b))) return status;
     if (!(b->used = calloc(in->graph->n_params + 1, sizeof *b->used))) return adept_interp_nomem(in);
     if ((status = list_modules(b))) return status;
     size_t n = 0;
     for (size_t i = 0; i < in->n_records; i++)
-        n += b->costs[i].call != NULL;
+        n += has_cost(&in->records[i]);
     if (!(b->program = adept_program_maker_new(b->profile, in, n))) return no_room(b);
     for (size_t i = 0; i < in->n_records && !status; i++) {
         adept_tensor_cursor at = adept_call_arguments(&in->records[i].call);
         for (const adept_tensor *t; (t = adept_next_tensor(&at));)
             find_first_use(b, t, in->records[i].module);
-        if (b->costs[i].call) status = add_record(b, &in->records[i], &b->costs[i]);
+        if (has_cost(&in->records[i])) {
+            adept_cost own, *cost = b->costs ? &b->costs[i] : &own;
+            if (!b->costs) status = cost_record(b, &in->records[i], cost);
+            if (!status) status = add_record(b, &in->records[i], cost);
+        }
         if (!status) status = sum_result_gradients(b, &in->records[i]);
     }
     for (size_t i = 0; i < in->graph->n_params; i++) /* what nothing uses is the model's */
