@@ -290,12 +290,28 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
         }
         if (!x->part.is_core[i] && !x->part.is_product[i])
             add_span(&b->pointwise, &x->of_op[op].pass[ADEPT_FORWARD], 1.0);
+        if (i >= b->end) add_span(&b->tail, &x->of_op[op].pass[ADEPT_FORWARD], 1.0);
     }
     x->spans_known = true;
     return ADEPT_OK;
 }
 
 /* ---- recomputation ---- */
+
+/* torch's checkpoints (use_reentrant=False) stop where the last tensor is there that backward needs: the last product
+ * of a block keeps its input, and is not computed again, unless dropout behind it keeps what it drew. Checkpoints of
+ * Megatron and DeepSpeed compute all of a block. */
+static void find_ends(adept_layout_state *x)
+{
+    const adept_program *p = &x->prof->program;
+    for (size_t b = 0; b < x->part.n_blocks; b++)
+        x->spans[b].end = p->n_operators;
+    for (size_t i = 0; i < p->n_operators && x->mesh.trainer == ADEPT_TRAINER_TORCH; i++) {
+        size_t *end = &x->spans[x->part.block_of[i]].end;
+        if (x->part.is_product[i]) *end = i;
+        if (*end < i && strstr(p->kinds[p->operators[i].kind].op, "dropout")) *end = p->n_operators;
+    }
+}
 
 /* The share of an operator's forward pass that backward computes again. @param nth  of the blocks of its stage, from 0;
  * -1: it is in none */
@@ -304,10 +320,11 @@ static double again_share(const adept_layout_state *x, size_t operator_at, int64
     const bool core = x->part.is_core[operator_at], product = x->part.is_product[operator_at];
     if (nth < 0 || !trains(x)) return 0.0;
     switch (x->mesh.recompute) {
-    case ADEPT_RECOMPUTE_FULL:
-        return 1.0;
     case ADEPT_RECOMPUTE_BLOCKS:
-        return nth < x->mesh.recompute_blocks ? 1.0 : 0.0;
+        if (nth >= x->mesh.recompute_blocks) return 0.0;
+        /* fall through */
+    case ADEPT_RECOMPUTE_FULL:
+        return operator_at < x->spans[x->part.block_of[operator_at]].end ? 1.0 : 0.0;
     case ADEPT_RECOMPUTE_SELECTIVE: /* torch keeps every second product and attention (torchtitan's policy); Megatron
                                        all but attention's core */
         if (x->mesh.trainer == ADEPT_TRAINER_TORCH) return core ? 0.0 : product ? 0.5 : 1.0;
@@ -705,7 +722,7 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         if (inside && trains(x)) {
             const bool whole = x->mesh.recompute == ADEPT_RECOMPUTE_FULL ||
                                (x->mesh.recompute == ADEPT_RECOMPUTE_BLOCKS && nth < x->mesh.recompute_blocks);
-            if (whole) again_s = forward_s[b], again_sent = 1.0;
+            if (whole) again_s = forward_s[b] - at_clock(&t->tail, clock, stretch), again_sent = 1.0;
             if (x->mesh.recompute == ADEPT_RECOMPUTE_SELECTIVE)
                 again_s = x->mesh.trainer == ADEPT_TRAINER_TORCH
                               ? pointwise_s + 0.5 * (forward_s[b] - core_s - pointwise_s)
@@ -981,6 +998,7 @@ adept_status adept_layout_split(adept_layout_state *x)
     if (x->mesh.recompute != ADEPT_RECOMPUTE_NONE && x->part.n_blocks < 3)
         return adept_error_set(x->err, ADEPT_E_USAGE,
                                "activation_checkpoint: this model has no blocks (modules by number) to compute again");
+    find_ends(x);
     return ADEPT_OK;
 }
 
