@@ -659,7 +659,7 @@ static void take_numbers(adept_stage_work *w, const adept_stage_prediction *s, c
     const double m = (double)x->mesh.micro_batches, shard = (double)x->mesh.shard;
     w->step =
         (adept_step){.clock_ratio = q->clock_ratio, .power_w = q->power_w, .idle_w = q->idle_w, .fixed_s = q->fixed_s};
-    w->step.launch_s = m * q->launch_s * (s->blocks / q->blocks);
+    w->step.launch_s = (m * q->launch_s + q->tensors_s) * (s->blocks / q->blocks);
     w->step.optimizer_s = q->optimizer_s * s->params / shard;
     w->step.step_s =
         m * (s->forward_s + s->backward_s + s->again_s) + w->step.launch_s + w->step.optimizer_s + q->fixed_s;
@@ -1042,10 +1042,13 @@ adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_sta
     }
     x->mesh.micro_batches = PASSES_OF_A_SEARCH;
     adept_status status = work_out(work, x, 0);
+    const double tensors_s =
+        status == ADEPT_OK ? work->plan.kernels.numbers.tensors * work->plan.kernels.theta[ADEPT_OP_t_tensor_s] : 0.0;
     if (status == ADEPT_OK)
         *out = (adept_rank_numbers){.board = work->plan.kernels.list.board,
                                     .clock_ratio = work->step.clock_ratio,
-                                    .launch_s = work->step.launch_s / (double)x->mesh.micro_batches,
+                                    .launch_s = (work->step.launch_s - tensors_s) / (double)x->mesh.micro_batches,
+                                    .tensors_s = tensors_s,
                                     .fixed_s = work->step.fixed_s,
                                     .optimizer_s =
                                         params > 0.0 ? work->step.optimizer_s * (double)x->mesh.shard / params : 0.0,

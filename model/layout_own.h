@@ -9,7 +9,7 @@
  * them is arithmetic. */
 typedef struct adept_rank_numbers {
     adept_board board;
-    double clock_ratio, launch_s, fixed_s, optimizer_s /* of a parameter */, power_w, idle_w;
+    double clock_ratio, launch_s, fixed_s, optimizer_s /* of a parameter */, tensors_s, power_w, idle_w;
     double blocks;
     double l_hop_s, bw_bytes_per_s;
 } adept_rank_numbers;
