@@ -298,12 +298,28 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
         }
         if (!x->part.is_core[i] && !x->part.is_product[i])
             add_span(&b->pointwise, &x->of_op[op].pass[ADEPT_FORWARD], 1.0);
+        if (i >= b->end) add_span(&b->tail, &x->of_op[op].pass[ADEPT_FORWARD], 1.0);
     }
     x->spans_known = true;
     return ADEPT_OK;
 }
 
 /* ---- recomputation ---- */
+
+/* torch's checkpoints (use_reentrant=False) stop where the last tensor is there that backward needs: the last product
+ * of a block keeps its input, and is not computed again, unless dropout behind it keeps what it drew. Checkpoints of
+ * Megatron and DeepSpeed compute all of a block. */
+static void find_ends(adept_layout_state *x)
+{
+    const adept_program *p = &x->prof->program;
+    for (size_t b = 0; b < x->part.n_blocks; b++)
+        x->spans[b].end = p->n_operators;
+    for (size_t i = 0; i < p->n_operators && x->mesh.trainer == ADEPT_TRAINER_TORCH; i++) {
+        size_t *end = &x->spans[x->part.block_of[i]].end;
+        if (x->part.is_product[i]) *end = i;
+        if (*end < i && strstr(p->kinds[p->operators[i].kind].op, "dropout")) *end = p->n_operators;
+    }
+}
 
 /* The share of an operator's forward pass that backward computes again. @param nth  of the blocks of its stage, from 0;
  * -1: it is in none */
@@ -312,10 +328,11 @@ static double again_share(const adept_layout_state *x, size_t operator_at, int64
     const bool core = x->part.is_core[operator_at], product = x->part.is_product[operator_at];
     if (nth < 0 || !trains(x)) return 0.0;
     switch (x->mesh.recompute) {
-    case ADEPT_RECOMPUTE_FULL:
-        return 1.0;
     case ADEPT_RECOMPUTE_BLOCKS:
-        return nth < x->mesh.recompute_blocks ? 1.0 : 0.0;
+        if (nth >= x->mesh.recompute_blocks) return 0.0;
+        /* fall through */
+    case ADEPT_RECOMPUTE_FULL:
+        return operator_at < x->spans[x->part.block_of[operator_at]].end ? 1.0 : 0.0;
     case ADEPT_RECOMPUTE_SELECTIVE: /* torch keeps every second product and attention (torchtitan's policy); Megatron
                                        all but attention's core */
         if (x->mesh.trainer == ADEPT_TRAINER_TORCH) return core ? 0.0 : product ? 0.5 : 1.0;
@@ -667,7 +684,7 @@ static void take_numbers(adept_stage_work *w, const adept_stage_prediction *s, c
     const double m = (double)x->mesh.micro_batches, shard = (double)x->mesh.shard;
     w->step =
         (adept_step){.clock_ratio = q->clock_ratio, .power_w = q->power_w, .idle_w = q->idle_w, .fixed_s = q->fixed_s};
-    w->step.launch_s = m * q->launch_s * (s->blocks / q->blocks);
+    w->step.launch_s = (m * q->launch_s + q->tensors_s) * (s->blocks / q->blocks);
     w->step.optimizer_s = q->optimizer_s * s->params / shard;
     w->step.step_s =
         m * (s->forward_s + s->backward_s + s->again_s) + w->step.launch_s + w->step.optimizer_s + q->fixed_s;
@@ -730,7 +747,7 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         if (inside && trains(x)) {
             const bool whole = x->mesh.recompute == ADEPT_RECOMPUTE_FULL ||
                                (x->mesh.recompute == ADEPT_RECOMPUTE_BLOCKS && nth < x->mesh.recompute_blocks);
-            if (whole) again_s = forward_s[b], again_sent = 1.0;
+            if (whole) again_s = forward_s[b] - at_clock(&t->tail, clock, stretch), again_sent = 1.0;
             if (x->mesh.recompute == ADEPT_RECOMPUTE_SELECTIVE)
                 again_s = x->mesh.trainer == ADEPT_TRAINER_TORCH
                               ? pointwise_s + 0.5 * (forward_s[b] - core_s - pointwise_s)
@@ -1003,6 +1020,7 @@ adept_status adept_layout_split(adept_layout_state *x)
     if (x->mesh.recompute != ADEPT_RECOMPUTE_NONE && x->part.n_blocks < 3)
         return adept_error_set(x->err, ADEPT_E_USAGE,
                                "activation_checkpoint: this model has no blocks (modules by number) to compute again");
+    find_ends(x);
     return ADEPT_OK;
 }
 
@@ -1046,10 +1064,13 @@ adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_sta
     }
     x->mesh.micro_batches = PASSES_OF_A_SEARCH;
     adept_status status = work_out(work, x, 0);
+    const double tensors_s =
+        status == ADEPT_OK ? work->plan.kernels.numbers.tensors * work->plan.kernels.theta[ADEPT_OP_t_tensor_s] : 0.0;
     if (status == ADEPT_OK)
         *out = (adept_rank_numbers){.board = work->plan.kernels.list.board,
                                     .clock_ratio = work->step.clock_ratio,
-                                    .launch_s = work->step.launch_s / (double)x->mesh.micro_batches,
+                                    .launch_s = (work->step.launch_s - tensors_s) / (double)x->mesh.micro_batches,
+                                    .tensors_s = tensors_s,
                                     .fixed_s = work->step.fixed_s,
                                     .optimizer_s =
                                         params > 0.0 ? work->step.optimizer_s * (double)x->mesh.shard / params : 0.0,

@@ -9,14 +9,15 @@
  * them is arithmetic. */
 typedef struct adept_rank_numbers {
     adept_board board;
-    double clock_ratio, launch_s, fixed_s, optimizer_s /* of a parameter */, power_w, idle_w;
+    double clock_ratio, launch_s, fixed_s, optimizer_s /* of a parameter */, tensors_s, power_w, idle_w;
     double blocks;
     double l_hop_s, bw_bytes_per_s;
 } adept_rank_numbers;
 
 typedef struct adept_block_spans {
-    /* by adept_pass; of them attention's core, and forward what is no product */
-    adept_span pass[2], core[2], pointwise;
+    /* by adept_pass; of them attention's core, and forward what is no product, and what is from `end` on */
+    adept_span pass[2], core[2], pointwise, tail;
+    size_t end; /* operator from which on a block that is computed again is not */
 } adept_block_spans;
 
 #define ADEPT_LAYOUT_LOST 0.02 /* of all tensors, at least, to fragmentation */
