@@ -172,6 +172,11 @@ static bool has_cache(const adept_block *block)
 
 static adept_status check_generation(const adept_graph *graph, const adept_workload_config *c, adept_error *err)
 {
+    if (!has_cache(graph->body) && strcmp(graph->format, "config") == 0)
+        return adept_error_set(err, ADEPT_E_UNSUPPORTED,
+                               "%s: mode generate is of decoders alone, whose key-value cache grows by a token a pass: "
+                               "this model is an encoder, or has one; mode infer predicts its pass",
+                               graph->path);
     if (!has_cache(graph->body))
         return adept_error_set(
             err, ADEPT_E_UNSUPPORTED,

@@ -260,7 +260,9 @@ expect_error 2 'a timeline shows one pass' predict vit-b-16 --gpu a100 --mode in
 
 # what cannot act, and what has no cache
 expect_error 4 'resnet50.pt: mode generate needs a model with a key-value cache, .*config.json' predict resnet50 $generate
-expect_error 4 'needs a model with a key-value cache' predict bert-base $generate
+for model in bert-base vit-b-16 t5-base; do
+    expect_error 4 'decoders alone.* is an encoder, or has one; mode infer' predict $model $generate
+done
 expect_error 2 'needs the lengths of prompt and answer: --prompt 512 --tokens 256' predict "$small" --mode generate --gpu h100
 expect_error 2 'prompt says how many tokens are read' predict "$small" $generate --seq-length 9
 for option in '--prompt 4' '--tokens 4' '--weights fp8' '--kv-cache fp8'; do
