@@ -263,6 +263,17 @@ expect_error 4 'resnet50.pt: mode generate needs a model with a key-value cache,
 for model in bert-base vit-b-16 t5-base; do
     expect_error 4 'decoders alone.* is an encoder, or has one; mode infer' predict $model $generate
 done
+if command -v python3 >/dev/null 2>&1; then # a token of a torch.export, whose cache is an input
+    python3 - "$ADEPT_SOURCE_DIR/tests/golden/export/basic.json" "$work/token.pt2" <<'END'
+import sys, zipfile
+text = open(sys.argv[1]).read().replace('"x"', '"past_key_values_0_key"')
+with zipfile.ZipFile(sys.argv[2], "w") as file:
+    file.writestr("serialized_exported_program.json", text)
+    file.writestr("version", "8.2")
+END
+    expect_ok predict "$work/token.pt2" --mode infer --gpu h100
+    expect_error 4 'its cache, past_key_values_0_key, has the length .*mode infer predicts that' predict "$work/token.pt2" $generate
+fi
 expect_error 2 'needs the lengths of prompt and answer: --prompt 512 --tokens 256' predict "$small" --mode generate --gpu h100
 expect_error 2 'prompt says how many tokens are read' predict "$small" $generate --seq-length 9
 for option in '--prompt 4' '--tokens 4' '--weights fp8' '--kv-cache fp8'; do
