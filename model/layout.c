@@ -425,7 +425,9 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
     out->ops = ops;
     out->n_ops = used;
     out->grad_accum = m->micro_batches;
-    out->trainable_params = (int64_t)ceil(params / dense_ranks + experts / expert_ranks);
+    /* blocks of a pass that does not train count buffers too */
+    out->trainable_params = (int64_t)fmin((double)x->prof->trainable_params,
+                                          ceil(params / dense_ranks + experts / expert_ranks));
     out->trainable_tensors = (int64_t)tensors;
     out->trainable_bytes = x->weight_word * (double)out->trainable_params;
     out->n_matrices = 0;
@@ -1142,22 +1144,19 @@ adept_status adept_predict_layout(adept_layout_prediction *out, const adept_prof
     return x.mesh.plain ? predict_plain(&x) : prof->n_legs > 0 ? adept_layout_of_legs(&x) : predict_shared(&x);
 }
 
-adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
-                                      const adept_run *run, adept_error *err)
+/* The operators of one pass, all blocks on one stage. @param begun  under the whole workload's words */
+static adept_status pass_ops(adept_op_prediction *out, const adept_layout_state *begun, const adept_profile *prof)
 {
-    if (prof->n_legs > 0)
-        return adept_error_set(err, ADEPT_E_USAGE, "operators of a generation over several GPUs are not told apart");
-    adept_layout_prediction *l = calloc(1, sizeof *l);
+    adept_layout_state x = *begun;
     adept_stage_work *work = calloc(1, sizeof *work);
-    adept_layout_state x = {.out = l, .prof = prof, .hw = hw, .err = err};
-    adept_status status = l && work ? adept_layout_begin(&x, run) : adept_no_memory(err, "a layout");
     const double ranks = (double)(x.mesh.dp * x.mesh.tp * x.mesh.cp);
-    x.mesh.pp = x.mesh.virtual_stages = 1; /* all blocks on one stage */
-    if (status == ADEPT_OK) status = adept_layout_split(&x);
+    x.prof = prof;
+    x.mesh.pp = x.mesh.virtual_stages = 1;
+    adept_status status = work ? adept_layout_split(&x) : adept_no_memory(x.err, "a layout");
     if (status == ADEPT_OK) status = work_out(work, &x, 0);
     for (size_t i = 0; status == ADEPT_OK && i < work->profile.n_ops; i++) {
         adept_op_prediction *to = &out[i % prof->n_ops], op;
-        status = adept_plan_op(&op, &work->plan, &work->step, &work->profile, &work->profile.ops[i], ranks, err);
+        status = adept_plan_op(&op, &work->plan, &work->step, &work->profile, &work->profile.ops[i], ranks, x.err);
         if (i < prof->n_ops)
             *to = op;
         else if (op.time_s > 0.0)
@@ -1165,6 +1164,23 @@ adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_prof
     }
     adept_stage_work_clear(work, 1);
     adept_layout_end(&x);
+    return status;
+}
+
+adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                      const adept_run *run, adept_error *err)
+{
+    adept_layout_prediction *l = calloc(1, sizeof *l);
+    adept_layout_state x = {.out = l, .prof = prof, .hw = hw, .err = err};
+    adept_status status = l ? adept_layout_begin(&x, run) : adept_no_memory(err, "a layout");
+    if (status == ADEPT_OK && prof->n_legs == 0) status = pass_ops(out, &x, prof);
+    for (size_t i = 0; i < prof->n_legs && status == ADEPT_OK; i++) {
+        const adept_profile_leg *leg = &prof->legs[i];
+        adept_op_prediction *ops = out + leg->first_op;
+        status = pass_ops(ops, &x, leg->profile);
+        for (size_t k = 0; k < leg->profile->n_ops && status == ADEPT_OK; k++)
+            ops[k].time_s *= (double)leg->times, ops[k].energy_j *= (double)leg->times;
+    }
     free(l);
     return status;
 }

@@ -170,8 +170,31 @@ static bool has_cache(const adept_block *block)
     return false;
 }
 
+/* An input or a buffer that is a cache by its name, as transformers and its exporters call them; NULL: there is none. */
+static const char *cache_of(const adept_graph *graph)
+{
+    static const char *const names[] = {"past_key", "past_value", "key_cache", "value_cache", "k_cache", "kv_cache"};
+    for (size_t i = 0; i < graph->n_inputs + graph->n_params; i++) {
+        const adept_param *param = i < graph->n_inputs ? NULL : &graph->params[i - graph->n_inputs];
+        const char *name = !param ? graph->inputs[i].name : param->is_buffer ? param->name : "";
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (strstr(name, names[k])) return name;
+    }
+    return NULL;
+}
+
 static adept_status check_generation(const adept_graph *graph, const adept_workload_config *c, adept_error *err)
 {
+    if (!has_cache(graph->body) && strcmp(graph->format, "config") == 0)
+        return adept_error_set(err, ADEPT_E_UNSUPPORTED,
+                               "%s: mode generate is of decoders alone, whose key-value cache grows by a token a pass: "
+                               "this model is an encoder, or has one; mode infer predicts its pass",
+                               graph->path);
+    if (!has_cache(graph->body) && cache_of(graph))
+        return adept_error_set(err, ADEPT_E_UNSUPPORTED,
+                               "%s: its cache, %s, has the length that the file fixed, so that it shows one token: mode "
+                               "infer predicts that; of a whole generation give the model's config.json or adept:FAMILY",
+                               graph->path, cache_of(graph));
     if (!has_cache(graph->body))
         return adept_error_set(
             err, ADEPT_E_UNSUPPORTED,

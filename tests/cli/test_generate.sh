@@ -92,6 +92,25 @@ expect_error 2 'sp, cp, schedule, virtual_stages, trainer and what is said by st
 # shellcheck disable=SC2086
 expect_error 2 'what is said by stage do not act' predict "$small" $generate --pp 2 --stage-blocks 1/1
 
+# what bounds a generation over several GPUs, by operator too, and what would help
+expect_ok explain "$small" $generate --batch 8 --gpus 4 --tp 2
+shows '^  The step is .*tensor parallel sends \('
+shows '^  The most expensive kind of operator is linear'
+shows '^  With CUDA graphs \(--execution graphs\), batch 8 there would be '
+shows '^  With twice as many replicas, --tp 1 there would be '
+expect_ok explain "$small" $generate --batch 8 --pp 2 --execution graphs
+shows '^  With a batch for each stage in turns, --global-batch 16 there would be '
+expect_ok predict "$small" $generate --batch 8 --tp 2 --by kind --json
+if command -v python3 >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    python3 - "$work/out" >"$work/err" 2>&1 <<'END' || fail 'operators of a generation over several GPUs'
+import json, sys
+p = json.load(open(sys.argv[1]))
+sum_s = sum(g["time_s"] or 0 for g in p["groups"])
+assert abs(sum_s - p["layout"]["time"]["compute_s"]) < 1e-9 * sum_s and sum_s > 0
+END
+fi
+
 # queries as they arrive
 printf 'prompt,tokens,share\n128,32,0.75\n512,64,0.25\n' >"$work/mix.csv"
 mix="--mode generate --gpu h100 --execution graphs --batch 16 --mix $work/mix.csv --requests 2000"
@@ -242,7 +261,20 @@ expect_error 2 'a timeline shows one pass' predict vit-b-16 --gpu a100 --mode in
 
 # what cannot act, and what has no cache
 expect_error 4 'resnet50.pt: mode generate needs a model with a key-value cache, .*config.json' predict resnet50 $generate
-expect_error 4 'needs a model with a key-value cache' predict bert-base $generate
+for model in bert-base vit-b-16 t5-base; do
+    expect_error 4 'decoders alone.* is an encoder, or has one; mode infer' predict $model $generate
+done
+if command -v python3 >/dev/null 2>&1; then # a token of a torch.export, whose cache is an input
+    python3 - "$ADEPT_SOURCE_DIR/tests/golden/export/basic.json" "$work/token.pt2" <<'END'
+import sys, zipfile
+text = open(sys.argv[1]).read().replace('"x"', '"past_key_values_0_key"')
+with zipfile.ZipFile(sys.argv[2], "w") as file:
+    file.writestr("serialized_exported_program.json", text)
+    file.writestr("version", "8.2")
+END
+    expect_ok predict "$work/token.pt2" --mode infer --gpu h100
+    expect_error 4 'its cache, past_key_values_0_key, has the length .*mode infer predicts that' predict "$work/token.pt2" $generate
+fi
 expect_error 2 'needs the lengths of prompt and answer: --prompt 512 --tokens 256' predict "$small" --mode generate --gpu h100
 expect_error 2 'prompt says how many tokens are read' predict "$small" $generate --seq-length 9
 for option in '--prompt 4' '--tokens 4' '--weights fp8' '--kv-cache fp8'; do

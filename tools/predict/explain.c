@@ -378,6 +378,45 @@ static adept_status try_layout_limits(changer *c)
     return with_words(c, "stage_clocks", what, &run);
 }
 
+/* Of a generation: more queries at a time, GPUs shared out otherwise, batches in turns, graphs. */
+static adept_status try_generation(changer *c)
+{
+    const adept_mesh *m = &c->x->step->layout->mesh;
+    const adept_workload_config same = {.batch_size = 0}, twice = {.batch_size = 2 * m->micro_batch};
+    adept_workload_config graphs = {.execution = ADEPT_GRAPHS};
+    adept_run now = *c->x->step->run;
+    const int64_t turns = m->pp > 1 ? m->global_batch : 0;
+    graphs.given[ADEPT_FIELD_execution] = true;
+    now.dp = 0; /* follows from the others */
+    const struct {
+        bool is_open;
+        const char *key, *what;
+        int64_t number, tp, global_batch;
+        const adept_workload_config *workload;
+    } all[] = {
+        {true, "batch", "a batch of", 2 * m->micro_batch, m->tp, 2 * turns, &twice},
+        {m->pp > 1 && m->micro_batches < m->pp, "global_batch", "a batch for each stage in turns, --global-batch",
+         m->micro_batch * m->pp * m->dp, m->tp, m->micro_batch * m->pp * m->dp, &same},
+        {m->dp % 2 == 0, "tp", "half as many replicas, --tp", 2 * m->tp, 2 * m->tp, turns / 2, &same},
+        {m->tp % 2 == 0, "tp", "twice as many replicas, --tp", m->tp / 2, m->tp / 2, 2 * turns, &same},
+        {c->x->step->profile->execution == ADEPT_EAGER, "execution", "CUDA graphs (--execution graphs), batch",
+         m->micro_batch, m->tp, turns, &graphs}};
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < sizeof all / sizeof *all && status == ADEPT_OK; i++) {
+        const adept_profile *profile;
+        adept_error err = {0};
+        adept_run run = now;
+        if (!all[i].is_open) continue;
+        adept_explain_change *change =
+            begin(c, all[i].key, ADEPT_EXPLAIN_SAMPLE, "%s %" PRId64, all[i].what, all[i].number);
+        run.tp = all[i].tp, run.global_batch = all[i].global_batch;
+        status = adept_sweep_source_profile(&profile, all[i].workload, &c->x->step->source, &err);
+        if (status == ADEPT_OK) status = adept_predict(&change->p, profile, c->x->step->hw, &run, &err);
+        status = end(c, change, status, &err);
+    }
+    return status;
+}
+
 static adept_status explain_layout(adept_cli *cli, adept_explanation *x)
 {
     const adept_layout_prediction *l = x->step->layout;
@@ -397,9 +436,10 @@ static adept_status explain_layout(adept_cli *cli, adept_explanation *x)
     }
     x->largest_batch = -1;
     x->step->shared_run.global_batch = l->mesh.global_batch; /* changes do the same work */
+    const bool generates = x->step->profile->mode == ADEPT_MODE_GENERATE;
     adept_status status = try_ways(&c);
-    if (status == ADEPT_OK) status = try_micro_batches(&c);
-    if (status == ADEPT_OK) status = try_words(&c);
+    if (status == ADEPT_OK) status = generates ? try_generation(&c) : try_micro_batches(&c);
+    if (status == ADEPT_OK && !generates) status = try_words(&c);
     return status == ADEPT_OK ? try_layout_limits(&c) : status;
 }
 
