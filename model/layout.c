@@ -76,7 +76,7 @@
 #define PASSES_OF_A_SEARCH 64
 /* Copies between a GPU and pinned memory of its host, of one direction of the sheet's PCIe: rounded, as measured on
  * links of 16 and 32 GB/s. An optimizer on the host, of a node of two sockets: ZeRO-Offload (arXiv 2101.06840, table 4)
- * has 0.22 s for a billion parameters and 2.57 for ten with its Adam in vector instructions. */
+ * has 0.22 s for a billion parameters and 2.57 for ten with its Adam in vector instructions (from memory). */
 #define PCIE_SHARE 0.8
 #define HOST_OPTIMIZER_S 0.25e-9
 #define FRAGMENTATION_LOW ADEPT_LAYOUT_LOST
@@ -186,8 +186,8 @@ static void find_bytes(adept_layout_state *x)
     /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded,
      * too */
     x->gradient_bytes = x->gradient_word;
-    /* its BF16_Optimizer, which pipelines take, sums all of them in 32 bits: BLOOM's rows want 3.6 bytes more a parameter
-     * (trial, section 5) */
+    /* its BF16_Optimizer, which pipelines take, sums all of them in 32 bits: BLOOM's rows want 3.6 bytes more a
+     * parameter (trial, section 5) */
     const bool summed = adept_precision_low_dtype(x->prof->precision) == ADEPT_BF16 && x->mesh.pp > 1 &&
                         x->mesh.sharding < ADEPT_SHARDED_GRADIENTS;
     if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED) {
@@ -582,8 +582,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     adept_memory *out = &s->memory;
     out->capacity_bytes = x->hw->specs.mem_bytes;
     out->weights_bytes = x->weight_word * (dense / by_weights + experts / (torch_shards ? expert_shard : 1.0)) + frozen;
-    /* Transformer Engine keeps weights of scaled products by rows and by columns, beside those of 16 bits; NeMo has them in
-     * their place */
+    /* Transformer Engine keeps weights of scaled products by rows and by columns, beside those of 16 bits; NeMo has
+     * them in their place */
     if (adept_precision_is_scaled(x->prof->precision) &&
         (m->trainer == ADEPT_TRAINER_MEGATRON || m->trainer == ADEPT_TRAINER_DEEPSPEED))
         out->weights_bytes += 2.0 * adept_precision_scaled_bytes(x->prof->precision) * of_blocks;

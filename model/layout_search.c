@@ -87,6 +87,7 @@ void adept_layouts_keep(adept_layout_search *s, const adept_found_layout *f, boo
 }
 
 typedef struct searcher {
+    adept_error why; /* of the first that cannot be */
     adept_layout_search *s;
     adept_layout_state x;
     adept_layout_prediction *out;
@@ -247,6 +248,7 @@ static adept_status walk(searcher *t, adept_error *err)
                     if (gpus % (tp * cp) != 0) continue;
                     run.tp = tp, run.cp = cp, run.ep = ep, run.sp = tp > 1;
                     adept_status status = try_split(t, run, &why);
+                    if (!t->why.message[0]) t->why = why;
                     if (status == ADEPT_OK) continue;
                     const bool late = check_time(s, NULL) != ADEPT_OK;
                     if (status == ADEPT_E_NOMEM || late || (tp == 1 && cp == 1 && ep == 1 && s->n_profiles == 1))
@@ -342,6 +344,8 @@ adept_status adept_layouts_search(adept_layout_search *s, adept_error *err)
         t->counts = true;
         t->most_s = isinf(s->within) ? INFINITY : 0.0; /* else how fast it can be comes first */
         status = walk(t, err);
+        if (status == ADEPT_OK && s->searched == 0.0 && s->illegal > 0.0 && s->shard.of < 2) /* nothing can run */
+            status = adept_error_set(err, ADEPT_E_USAGE, "%s", t->why.message);
     }
     if (status == ADEPT_OK && !generates && !isinf(s->within)) {
         t->counts = false;

@@ -23,7 +23,7 @@ static adept_status refuse(adept_error *err, const char *what)
 static adept_status count_gpus(adept_mesh *l, const adept_mesh_words *w, adept_error *err)
 {
     l->tp = or_one(w->tp), l->pp = or_one(w->pp), l->cp = or_one(w->cp), l->ep = or_one(w->ep);
-    if ((double)l->tp * (double)l->pp * (double)l->cp * (double)or_one(w->dp) > 0x1p31)
+    if ((double)l->tp * (double)l->pp * (double)l->cp * (double)or_one(w->dp) > 0x1p31 || (double)w->gpus > 0x1p31)
         return refuse(err, "dp x tp x pp x cp is more than 2^31 GPUs");
     const int64_t replica = l->tp * l->pp * l->cp, gpus = w->gpus > 0 ? w->gpus : replica * or_one(w->dp);
     if (gpus % replica != 0)

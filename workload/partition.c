@@ -757,11 +757,16 @@ static adept_status partition(partitioner *t)
         status = place_operator(t, i);
         if (status != ADEPT_OK) break;
         if (kind_of(t, o)->shard == ADEPT_SHARD_HEADS) {
-            bool fused = false;
-            for (size_t k = 0; o->op >= 0 && k < t->profile->ops[o->op].n_kernels; k++)
-                fused = fused || t->profile->ops[o->op].kernels[k].family == ADEPT_FAMILY_ATTENTION;
+            bool fused = false, whole = true;
+            for (size_t k = 0; o->op >= 0 && k < t->profile->ops[o->op].n_kernels; k++) {
+                const adept_kernel *kernel = &t->profile->ops[o->op].kernels[k];
+                fused = fused || kernel->family == ADEPT_FAMILY_ATTENTION;
+                whole = whole && fmod(kernel->m, (double)t->mesh->cp) == 0.0;
+            }
             if (t->mesh->cp > 1 && !fused)
                 status = refuse(t, o, "context parallel needs fused attention: --attention fused");
+            else if (!whole)
+                status = refuse(t, o, "its tokens cannot be shared by cp: sizes do not divide");
             has_ring = true;
             if (t->mesh->cp > 1) send_ring(t, i, o, (int32_t)t->divisions[i].parts);
         } else if (out->is_core[i] && o->op >= 0) {

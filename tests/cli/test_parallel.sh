@@ -137,6 +137,10 @@ json 'nodes of the usual server' 'nodes["config"]["nodes"] == 2 and nodes["confi
     expect_error 2 'the model has 8 blocks' predict "$m" $on --gpus 16 --pp 16
     expect_error 2 'cannot be shared by tp 32' predict "$m" $on --gpus 32 --tp 32
     expect_error 2 'ep 2: this model has no grouped products' predict "$m" $on --gpus 8 --ep 2
+    expect_error 2 'its tokens cannot be shared by cp' predict "$m" $on --seq-length 1001 --gpus 8 --cp 8
+    expect_error 2 'more than 2.31 GPUs' predict "$m" $on --gpus 9007199254740992
+    expect_error 2 'has no units for nvfp4: use --precision fp8' predict "$m" $on --precision nvfp4 --gpus 8 --tp 2
+    expect_error 2 'has no units for mxfp8: use --precision fp8' plan "$m" $on --precision mxfp8 --gpus 8 --global-batch 16
     expect_error 2 'nothing is known of what joins them' predict "$m" --gpu a40 --precision bf16 --seq-length 512 --gpus 16 --tp 2
     expect_error 2 'no elasticities of a layout' explain "$m" $on --tp 2 --gpus 2 --all
     expect_error 2 'more than 1000000 events' predict "$m" $on --gpus 64 --pp 8 --tp 8 --global-batch 100000 --timeline t.trace

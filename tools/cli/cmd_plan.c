@@ -215,7 +215,7 @@ static adept_status print_flags(adept_cli *cli, const adept_planned_layout *plan
         if (text != why) free(text);
         free(why);
     }
-    putchar('\n');
+    puts("\n  Flags of trainers are of 2025 and untried: compare them with the trainer's own help.");
     return ADEPT_OK;
 }
 
