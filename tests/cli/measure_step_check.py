@@ -1,4 +1,5 @@
-"""What test_measure_step.sh asks of the files that measure_step.py wrote, and of its power meter on a fake NVML."""
+"""What test_measure_step.sh asks of the files that measure_step.py wrote, of its tensor parallel, and of its power meter on a fake NVML."""
+import copy
 import csv
 import json
 import math
@@ -46,8 +47,52 @@ def check_power(library):
     assert meter.method == "none" and meter.stop() is meter.idle_w is None and "no-such-thing" in meter.why_no_power, vars(meter)
 
 
+def losses(model, inputs, steps=3):
+    """A step's loss with the weights of the step before."""
+    import torch
+    optimizer, found = torch.optim.SGD(model.parameters(), lr=0.1), []
+    for _ in range(steps):
+        model.zero_grad()
+        out = model(inputs)
+        loss = (out if torch.is_tensor(out) else out[0]).double().pow(2).sum() / 1e3
+        loss.backward()
+        optimizer.step()
+        found.append(loss.item())
+    return found
+
+
+def check_split(ranks, tools):
+    """Whole and divided models learn the same: of Llama, whose logits are split, and of BERT, whose are not. Its tied relative, too."""
+    sys.path[:0] = [os.path.join(tools, "measure"), os.path.join(tools, "zoo")]
+    import torch
+    from models import bert, llama
+    import tensor_parallel
+    llamas = [llama.LlamaForCausalLM(llama.LlamaConfig(layers=2, hidden=16, heads=4, kv_heads=2, ffn=24, vocab=32, tied=tied, qkv_bias=tied)) for tied in (False, True)]
+    small = bert.BertForSequenceClassification(bert.BertConfig(layers=2, hidden=16, heads=4, ffn=24, vocab=32, positions=8, embedding=16, dropout=0.0))
+    for whole in llamas + [small]:
+        torch.manual_seed(1)
+        with torch.no_grad():
+            for parameter in whole.parameters():
+                parameter.data = torch.randn(parameter.shape) * 0.3
+        part = tensor_parallel.divide(copy.deepcopy(whole), ranks.rank, ranks.size)
+        inputs = torch.randint(0, 32, (3, 8))
+        expected, got = losses(whole, inputs), torch.tensor(losses(part, inputs), dtype=torch.float64)
+        if whole is not small:      # each rank has some of the logits
+            torch.distributed.all_reduce(got)
+        assert torch.allclose(got, torch.tensor(expected, dtype=torch.float64), rtol=1e-4), (got, expected)
+        assert sum(p.numel() for p in part.parameters()) < 0.75 * sum(p.numel() for p in whole.parameters())
+    try:
+        tensor_parallel.divide(torch.nn.Linear(4, 4), ranks.rank, ranks.size)
+    except RuntimeError as error:
+        return str(error)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "csv":
         check_csv(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1] == "split":
+        sys.path.insert(0, os.path.join(sys.argv[2], "measure"))
+        from ranks import run
+        assert "Llama and BERT" in run(2, "cpu", check_split, sys.argv[2])
     else:
         check_power(sys.argv[2])

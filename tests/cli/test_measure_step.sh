@@ -55,7 +55,16 @@ checks=$((checks + 1))
 grep -q '^models/squeezenet1_1.pt,Bx3x32x32,2,,2,fp32,train,' "$csv" || fail "no row of two processes"
 measure 2 squeezenet1_1 --input Bx3x32x32 --layout fsdp --out "$work/fsdp.csv"
 grep -q 'fsdp is of several GPUs' "$work/err" || fail "fsdp of one GPU"
-measure 2 squeezenet1_1 --input Bx3x32x32 --gpus 2 --layout tp --out "$work/tp.csv"
+# tensor parallel: a step of two that learns what one alone would; of models whose layers it knows
+checks=$((checks + 1))
+"$python" "$checker" split "$ADEPT_SOURCE_DIR/tools" >"$work/out" 2>"$work/err" || fail "a divided model is another model"
+measure 0 llama_tiny --gpus 1,2 --layout tp --mode train,infer --out "$work/tp.csv"
+checks=$((checks + 1))
+grep -q '^models/llama_tiny.pt,i64:Bx64,2,,2,fp32,train,.*,none,2$' "$work/tp.csv" && [ "$(grep -c ',none,1$' "$work/tp.csv")" -eq 2 ] ||
+    fail "no rows of tensor parallel"
+measure 2 llama_tiny --layout tp --out "$work/other_tp.csv"
+measure 1 squeezenet1_1 --input Bx3x32x32 --gpus 2 --layout tp --out "$work/tp.csv" --resume
+grep -Eq 'rank [01] of 2: tensor parallel is for' "$work/err" || fail "tensor parallel of convolutions"
 measure 1 squeezenet1_1 --input Bx3x32x32 --gpus 2 --layout fsdp --out "$work/fsdp.csv"
 grep -Eq 'rank [01] of 2: .*FullyShardedDataParallel' "$work/err" || fail "fsdp on a CPU"
 # all-reduces of two processes, as calibrate --collectives takes them

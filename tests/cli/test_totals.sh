@@ -25,6 +25,12 @@ assert abs(p["flops_per_j"] / (p["flops"]["total"] / p["energy_step_j"]) - 1) < 
 EOF
 expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000000 --embodied 150 --board-lifetime 4
 shows 'Embodied: [0-9.]+ k?g CO2e of making the boards'
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000000 --embodied 150 --board-lifetime 4 --pue 1.25 --label "$work/made.md"
+shows 'PUE: 1.25 \(given\), DCiE 80.0 %$'
+cp "$work/made.md" "$work/out"
+shows "^\\| embodied, the job's share of its boards \\| .* g CO2e \\|$"
+shows '^\| PUE \| 1.25 \(given\), DCiE 80.0 % \|$'
+shows 'making the boards \(given apart\) and the rest of the hardware\.$'
 expect_error 2 'need each other' predict "$p" --gpu v100-pcie-32gb --steps 10 --embodied 150
 expect_error 2 'embodied needs --steps' predict "$p" --gpu v100-pcie-32gb --embodied 150 --board-lifetime 4
 expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --country AE

@@ -51,9 +51,10 @@ static const adept_option_row rows[] = {
      .at = AT(choice.region)},
     {"policy", "A[,B]", 1, "Which policy of a simulation, of both files or of each", ADEPT_OPT_LIST,
      .at = AT(policies)},
-    {"only", "LIST", 1, "Only these: time, power, energy, other; edp and ed2p (energy times time, and times its square), which "
-     "nothing else shows but goals", ADEPT_OPT_PARSED, .at = AT(only),
-     .parse = parse_only},
+    {"only", "LIST", 1,
+     "Only these: time, power, energy, other; edp and ed2p (energy times time, and times its square), which nothing "
+     "else shows but goals",
+     ADEPT_OPT_PARSED, .at = AT(only), .parse = parse_only},
     {"within", "PERCENT", 1, "Exit with 7 if a number differs by more than this, or is not known", ADEPT_OPT_PARSED,
      .at = AT(within), .parse = adept_option_percent},
     {"goal", "FILE", 1, "Judge B by goals, with A as the reference; exit with 7 if one is missed", ADEPT_OPT_FILE,

@@ -31,7 +31,7 @@ PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 ALONE = 0.97    # share of a CPU core's time; what is missing went to other programs
 MODES = ("train", "fwbw", "infer")
 EXECUTIONS = ("eager", "compile", "graphs")
-LAYOUTS = ("ddp", "fsdp")
+LAYOUTS = ("ddp", "fsdp", "tp")
 MEMORY_FORMATS = ("nchw", "channels_last")
 STEP = ("zero_grad(set_to_none=True), forward, backward from fixed gradients of the outputs (no loss), optimizer step; "
         "fwbw: without the optimizer; infer: forward under no_grad in eval mode")
@@ -81,7 +81,8 @@ def parse_arguments(arguments):
     parser.add_argument("--gpus", type=comma_list(int), default=[1], metavar="N,...",
                         help="GPUs of this node, a process for each (NCCL; on a CPU gloo): batch is of each of them")
     parser.add_argument("--layout", type=comma_list(str, LAYOUTS), default=["ddp"], metavar="L,...",
-                        help="of several GPUs: ddp (DistributedDataParallel), fsdp (FullyShardedDataParallel, all sharded)")
+                        help="of several GPUs: ddp (DistributedDataParallel), fsdp (FullyShardedDataParallel, all sharded), "
+                             "tp (tensor parallel: they share each batch; models of the Llama and BERT families)")
     parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda if there is one")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads of PyTorch (default: its own choice)")
     parser.add_argument("--gpu", default="", metavar="NAME", help="column gpu: the hardware profile these rows belong to")
@@ -106,8 +107,8 @@ def parse_arguments(arguments):
         parser.error("--repeats, --grad-accum, --steps and --warmup-steps are 1 or more")
     if "graphs" in args.execution and max(args.gpus) > 1:
         parser.error("--execution graphs is of one GPU")
-    if "fsdp" in args.layout and max(args.gpus) == 1:
-        parser.error("--layout fsdp is of several GPUs: --gpus N")
+    if args.layout != ["ddp"] and max(args.gpus) == 1:
+        parser.error("--layout {} is of several GPUs: --gpus N".format(",".join(args.layout)))
     return args
 
 
@@ -210,8 +211,8 @@ def blank_row(args, config, workload, trace, meter, torch):
                memory_format=config.memory_format, execution=config.execution,
                power_limit_w="" if meter.limit_w is None else meter.limit_w, torch=torch.__version__, threads=torch.get_num_threads(),
                device=torch.cuda.get_device_name(0) if args.device == "cuda" else cpu_name())
-    if "fsdp" in args.layout:
-        row.update(fsdp="full" if config.layout == "fsdp" else "none", tp=1)
+    if args.layout != ["ddp"]:
+        row.update(fsdp="full" if config.layout == "fsdp" else "none", tp=config.gpus if config.layout == "tp" else 1)
     return row
 
 
@@ -229,9 +230,13 @@ def fill(row, timing, repeats, meter):
         row["power_scope"] = "gpu"
 
 
-def wrapper(config, device):
+def wrapper(config, ranks):
     """What makes a layout of a model."""
     import torch
+    device = ranks.device
+    if config.layout == "tp":
+        import tensor_parallel
+        return lambda model: tensor_parallel.divide(model, ranks.rank, ranks.size)
     if config.layout == "ddp":
         ids = [torch.device(device).index] if device != "cpu" else None
         return lambda model: torch.nn.parallel.DistributedDataParallel(model, device_ids=ids)
@@ -260,7 +265,7 @@ def measure_rank(ranks, name, config, plan, args):
     torch.distributed.barrier()     # all contexts are there: idle power has them
     if args.device == "cuda" and ranks.rank == 0:
         meter = power.Meter(gpus=ranks.size)
-    step = workloads.Step(workloads.find(name, args.input), config, ranks.device, wrap=wrapper(config, ranks.device))
+    step = workloads.Step(workloads.find(name, args.input), config, ranks.device, wrap=wrapper(config, ranks))
     best, repeats = timing.measure_steadily(step, step.synchronize, meter, plan, lambda t: t.spread <= args.max_spread, args.repeats, ranks.agree)
     peak = torch.tensor([float(torch.cuda.max_memory_allocated()) if args.device == "cuda" else 0.0], dtype=torch.float64, device=ranks.device)
     torch.distributed.all_reduce(peak, torch.distributed.ReduceOp.MAX)
@@ -277,8 +282,8 @@ class Session:
         memory_kept = args.device == "cpu" and not args.system_malloc and keep_memory()
         if args.threads:
             torch.set_num_threads(args.threads)
-        self.table = table.Table(args.out, args.resume, table.COLUMNS + (table.LAYOUT if "fsdp" in args.layout else ()),
-                                 table.KEY + (table.LAYOUT if "fsdp" in args.layout else ()))
+        layout = table.LAYOUT if args.layout != ["ddp"] else ()
+        self.table = table.Table(args.out, args.resume, table.COLUMNS + layout, table.KEY + layout)
         self.meter = power.NoMeter()
         if args.device == "cuda":
             use_gpu(torch)

@@ -236,11 +236,12 @@ static char *scope_of(const adept_totals *t)
     bool host = !isnan(t->host_power_w), pue = !isnan(t->pue);
 
     if (asprintf(&text,
-                 "Counted: GPU boards%s%s. Left out: %s%s%sstorage and network, failed and repeated runs, making the "
-                 "hardware.",
+                 "Counted: GPU boards%s%s. Left out: %s%s%sstorage and network, failed and repeated runs, making %s.",
                  host ? ", hosts" : "", pue ? ", cooling and losses of the site (PUE)" : "",
                  host ? "" : "the hosts (processors, memory, fans), ", pue ? "" : "cooling and losses of the site, ",
-                 "evaluation and data loading that the GPUs wait for, ") < 0)
+                 "evaluation and data loading that the GPUs wait for, ",
+                 isnan(t->embodied_co2e_g) ? "the hardware" : "the boards (given apart) and the rest of the hardware") <
+        0)
         return NULL;
     return text;
 }
@@ -319,6 +320,8 @@ static void add_numbers(adept_table *table, const adept_predicted_step *l)
         add_row(table, "energy, site", adept_units_kwh, t->site_energy_kwh, NAN, NULL);
     if (!isnan(t->carbon_g_per_kwh))
         add_row(table, "emissions", adept_units_grams, t->co2e_g, t->interval_level, t->interval_co2e_g);
+    if (!isnan(t->embodied_co2e_g))
+        add_row(table, "embodied, the job's share of its boards", adept_units_grams, t->embodied_co2e_g, NAN, NULL);
 }
 
 static void add_life(adept_table *table, const adept_predicted_step *l)
@@ -351,7 +354,7 @@ static void add_origin(adept_table *table, const adept_predicted_step *l)
 
     if (!isnan(t->carbon_g_per_kwh)) add_text(table, "grid", adept_grid_text(t).s);
     if (!isnan(t->pue)) {
-        snprintf(text, sizeof text, "%.3g (%s)", t->pue, t->pue_source);
+        snprintf(text, sizeof text, "%.3g (%s), DCiE %s", t->pue, t->pue_source, adept_units_percent(1 / t->pue).s);
         add_text(table, "PUE", text);
     }
     snprintf(text, sizeof text, "adept " ADEPT_VERSION ", granularity %s; %s",
@@ -426,6 +429,7 @@ static void put_totals(adept_json_writer *w, const adept_totals *t)
     adept_json_put_number(w, "carbon_year", t->carbon_year > 0 ? t->carbon_year : NAN);
     adept_json_put_number(w, "pue", t->pue);
     adept_json_put_known(w, "pue_source", t->pue_source);
+    adept_json_put_number(w, "embodied_co2e_g", t->embodied_co2e_g);
     adept_json_put_number(w, "host_power_w", t->host_power_w);
     adept_json_end_object(w);
     if (!adept_json_begin_known(w, "interval", isfinite(t->interval_level))) return;

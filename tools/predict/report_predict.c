@@ -421,7 +421,8 @@ static void print_rates(FILE *out, const adept_totals *t)
                 pue ? (host ? " and its PUE" : " its PUE") : "");
     if (!isnan(t->carbon_g_per_kwh)) fprintf(out, "  Grid: %s\n", adept_grid_text(t).s);
     if (t->price_year > 0) fprintf(out, "  Price: %s\n", adept_price_text(t).s);
-    if (pue) fprintf(out, "  PUE: %.3g (%s)\n", t->pue, t->pue_source);
+    if (pue)
+        fprintf(out, "  PUE: %.3g (%s), DCiE %s\n", t->pue, t->pue_source, adept_units_percent(1 / t->pue).s);
     if (isfinite(t->embodied_co2e_g))
         fprintf(out, "  Embodied: %s of making the boards, the job's share of their lives; not in the emissions\n",
                 adept_units_grams(t->embodied_co2e_g).s);
