@@ -1,6 +1,6 @@
 /** @file attribute_report.c  `adept attribute report RECORDING...`: whose joules they were. */
 #include "attribute.h"
-#include "attribution_report.h"
+#include "report_attribution.h"
 #include "attribution_sources.h"
 #include "gnuplot.h"
 

@@ -1,5 +1,5 @@
-/** @file attribution_report.c  Text, JSON, CSV and picture of a report. */
-#include "attribution_report.h"
+/** @file report_attribution.c  Text, JSON, CSV and picture of a report. */
+#include "report_attribution.h"
 #include "columns.h"
 #include "stack_plot.h"
 #include "table.h"

@@ -1,6 +1,6 @@
-/** @file attribution_report.h  What `adept attribute report` prints. Calls: cli, adept_attribution. */
-#ifndef ADEPT_ATTRIBUTION_REPORT_H
-#define ADEPT_ATTRIBUTION_REPORT_H
+/** @file report_attribution.h  What `adept attribute report` prints. Calls: cli, adept_attribution. */
+#ifndef ADEPT_REPORT_ATTRIBUTION_H
+#define ADEPT_REPORT_ATTRIBUTION_H
 #include "adept_attribution.h"
 #include "cli.h"
 
