@@ -1,5 +1,6 @@
 /* Scaled dot-product attention. One fused kernel by default, the kernels of PyTorch's math path with --attention eager,
  * for inputs the fused kernels do not take (they want four dimensions), and where the attention weights are wanted. */
+#include "adept_profile.h"
 #include "attention_cost.h"
 
 typedef enum results {
@@ -103,7 +104,7 @@ static bool wants_weights(adept_call *c)
 static bool is_eager(adept_call *c, const attention *a)
 {
     const form *f = adept_call_data(c);
-    return f->eager || adept_call_attention(c) == ADEPT_ATTENTION_EAGER || a->ndim != 4 || wants_weights(c);
+    return f->eager || adept_call_words(c)->attention == ADEPT_ATTENTION_EAGER || a->ndim != 4 || wants_weights(c);
 }
 
 static void statistics_outputs(adept_call *c, results which, const attention *a)

@@ -1,6 +1,7 @@
 /* The fast paths that PyTorch traces in evaluation mode: _native_multi_head_attention of nn.MultiheadAttention and
  * _transformer_encoder_layer_fwd of nn.TransformerEncoderLayer, with the nested tensors between them. They have no
  * derivative in PyTorch: a model traced so and trained takes the ordinary path, whose products these count. */
+#include "adept_profile.h"
 #include "attention_cost.h"
 #include "elementwise_cost.h"
 #include "form.h"
@@ -120,7 +121,7 @@ static void each(adept_cost *cost, const mha *m, double elements, double flops, 
 static void attend(adept_call *c, adept_cost *cost, const mha *m, const adept_attention_sizes *given)
 {
     adept_attention_sizes sizes = *given;
-    if (!m->weights && adept_call_attention(c) != ADEPT_ATTENTION_EAGER) {
+    if (!m->weights && adept_call_words(c)->attention != ADEPT_ATTENTION_EAGER) {
         double kept =
             given->batch * (2 * given->queries + 2 * given->keys) * (double)m->width; /* Q, K, V, the result */
         adept_attention_fused(cost, &sizes, NULL, NULL);

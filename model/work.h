@@ -1,5 +1,5 @@
 /** @file work.h  A profile reduced to what the step-level equations need, for one GPU's sheet. Private to model/.
- *  Calls: workload, handlers (optimizers). */
+ *  Calls: workload. */
 #ifndef ADEPT_WORK_H
 #define ADEPT_WORK_H
 #include "adept_model.h"

@@ -3,7 +3,8 @@
 usage: structure.py COMPILE_COMMANDS SOURCE_DIRECTORY      (the compile_commands.json of a build tree)
 A forbidden include planted into a source of each target must not compile, an allowed one must. The commands are the build's own, so a
 target that sees more than ARCHITECTURE.md allows fails here. Circles inside folders, by includes and by calls (of the build's objects),
-are exactly those that ARCHITECTURE.md lists. No line of C is wider than .clang-format allows.
+are exactly those that ARCHITECTURE.md lists. No line of C is wider than .clang-format allows. Files that sources and documents name are
+there.
 """
 import glob
 import json
@@ -136,17 +137,31 @@ def listed_circles(text, heading):
 
 
 WIDEST = 120 # columns, as .clang-format says
+C = (".c", ".h", ".cpp", ".hpp")
 
-def wide_lines(top):
-    """Lines of C and C++ that are wider."""
-    for part in sorted(os.listdir(top)):
-        for folder, folders, files in os.walk(os.path.join(top, part)) if not part.startswith((".", "build")) else ():
-            folders[:] = sorted(name for name in folders if name != "build")
-            for path in (os.path.join(folder, name) for name in sorted(files) if name.endswith((".c", ".h", ".cpp", ".hpp"))):
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    for number, line in enumerate(file, 1):
-                        if len(line.rstrip("\n")) > WIDEST:
-                            yield "%s:%d: %d columns" % (os.path.relpath(path, top), number, len(line) - 1)
+def wrong_lines(top):
+    """Lines of C and C++ that are wider, and names of files that are not there: from the top, the sheet's own, ARCHITECTURE.md's."""
+    parts = sorted(part for part in os.listdir(top) if not part.startswith((".", "build")))
+    found = [(folder, name) for part in parts if os.path.isdir(os.path.join(top, part))
+             for folder, _, files in os.walk(os.path.join(top, part)) for name in sorted(files) if "/build/" not in folder + "/"]
+    found += [(top, part) for part in parts if os.path.isfile(os.path.join(top, part)) and part != "CHANGELOG.md"]
+    names = {name for _, name in found}
+    path_here = re.compile(r"(?<![\w/.$}{*-])(?:%s)/[\w./-]*\w\.(?:c|h|cpp|py|sh|js|md|cmake)\b(?![\w*/])" % "|".join(parts))
+    for folder, name in found:
+        path = os.path.relpath(os.path.join(folder, name), top)
+        if not name.endswith(C + (".md", ".py", ".sh", ".txt", ".cmake", ".js")) or path.startswith(("tests/fuzz/corpus", "data")):
+            continue
+        with open(os.path.join(top, path), encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                if name.endswith(C) and len(line.rstrip("\n")) > WIDEST:
+                    yield "%s:%d: %d columns" % (path, number, len(line) - 1)
+                relative = name == "CMakeLists.txt" or line.startswith("#include")
+                lost = [at for at in (path_here.findall(line) if "/" in line and not relative else ())
+                        if not re.search("N[AO][MN]E", at) and not os.path.exists(os.path.join(top, at))]
+                lost += [at for at in re.findall(r"@file (\S+\.\w+)", line) if name.endswith(C) and os.path.basename(at) != name]
+                if path == "ARCHITECTURE.md":
+                    lost += [at for at in re.findall(r"`([a-z][a-z0-9_]*\.(?:c|h|py|js))`", line) if at not in names]
+                yield from ("%s:%d: there is no %s" % (path, number, at) for at in lost)
 
 
 def main():
@@ -179,7 +194,7 @@ def main():
                for folder, units in found["calls"] - listed]
     failed += ["no circle by calls any more: %s: %s" % (folder, ", ".join(sorted(units)))
                for folder, units in listed - found["calls"]]
-    failed += wide_lines(top)
+    failed += wrong_lines(top)
     for line in failed:
         print("structure: " + line)
     print("%d includes planted, %d circles, %d wrong" % (checks, sum(map(len, found.values())), len(failed)))

@@ -1,4 +1,5 @@
 /* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
+#include "adept_profile.h"
 #include "call.h"
 #include <math.h>
 #include <stdarg.h>
@@ -67,9 +68,9 @@ bool adept_cost_is_kept(const adept_cost *cost, const adept_tensor *t)
     return t->storage >= 0 && cost->call->run->storages[t->storage].kept.bytes_per_token > 0;
 }
 
-adept_attention adept_call_attention(const adept_call *c)
+const adept_workload_words *adept_call_words(const adept_call *c)
 {
-    return c->run->attention;
+    return c->run->words;
 }
 
 /* ---------------------------------------------------------------- failure ---------------- */

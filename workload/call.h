@@ -69,10 +69,10 @@ typedef struct adept_run_state {
     adept_precision precision;
     adept_dtype cast; /* what torch.autocast casts to here, ADEPT_DTYPE_NONE: it is off */
     bool no_grad;     /* torch.no_grad() here */
-    adept_attention attention;
+    const struct adept_workload_words *words; /* borrowed from the configuration */
     adept_memory_format memory_format;
     bool asks_channels_last; /* some operator lays images out so */
-    /* generation: a pass over new tokens, with so many in the cache before (workload/generate.c) */
+    /* generation: a pass over new tokens, with so many in the cache before (legs.c) */
     bool generates;
     int64_t past;
     adept_stored stored_weights, stored_cache;

@@ -510,7 +510,7 @@ adept_status adept_interp_run(adept_interp *in)
     in->run.precision = in->config->precision;
     in->run.cast = ADEPT_DTYPE_NONE;
     if (adept_precision_is_autocast(in->run.precision)) in->run.cast = adept_precision_low_dtype(in->run.precision);
-    in->run.attention = in->config->attention;
+    in->run.words = &in->config->words;
     adept_status status = check_names(in);
     if (!status) status = adept_assume_read(in);
     if (!status) status = adept_interp_bind_inputs(in);

@@ -462,7 +462,7 @@ static adept_status build(builder *b)
     if (!status) status = adept_length_check(in, in->err);
     if (!status) status = find_one_sample(in);
     if (status) return status;
-    if (in->run.attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
+    if (in->config->attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
     if ((status = adept_gradient_reach(in))) return status;
     if ((status = cost_together(b))) return status;
     if (!(b->used = calloc(in->graph->n_params + 1, sizeof *b->used))) return adept_interp_nomem(in);

@@ -405,8 +405,11 @@ static void read_options(reader *in, const cJSON *root)
                 adept_json_fail(&in->r, "unknown \"optimizer_impl\" or \"optimizer_extras\"");
             else
                 *(int *)((char *)words + f->at) = (int)value;
-        } else if (f->kind == ADEPT_FIELD_COUNT) {
-            *(int64_t *)((char *)words + f->at) = count_or_zero(&in->r, o, f->name);
+        } else if (adept_field_is_number(f)) {
+            const double value = f->kind == ADEPT_FIELD_COUNT ? (double)count_or_zero(&in->r, o, f->name)
+                                                              : adept_json_number(&in->r, o, f->name);
+            if (value != 0 && !adept_field_set_number(f, words, value))
+                adept_json_fail(&in->r, "\"%s\" is out of range", f->name);
         } else if (f->kind == ADEPT_FIELD_SWITCH) {
             *(bool *)((char *)words + f->at) = adept_json_bool(&in->r, o, f->name);
         } else {

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* @file meter_series.c */
-
 #define GAP 5.0          /* times the median distance of samples */
 #define LOAD_CHANGE 0.25 /* of the load's range over the recording, */
 #define LEAST_CHANGE 0.5 /* and in processors: less may be below what a meter resolves */

@@ -1,5 +1,5 @@
 /** @file rows.h  Recordings as rows of a regression: an interval each, or several, with the sums of what processes did
- * and the energy that meters saw. Calls: meter_series, adept_attribution. */
+ * and the energy that meters saw. Calls: adept_attribution. */
 #ifndef ADEPT_ROWS_H
 #define ADEPT_ROWS_H
 #include "adept_activity.h"

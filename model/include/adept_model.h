@@ -1,6 +1,6 @@
 /** @file adept_model.h  Workload profile + hardware profile -> time, power, energy, memory of one step.
  *  Equations of the ADEPT thesis (numbers 4.6-4.15) with the resolutions listed in docs/MODEL.md, or kernel by kernel
- * (its section 8). Calls: workload, handlers (optimizers). */
+ * (its section 8). Calls: workload. */
 #ifndef ADEPT_MODEL_H
 #define ADEPT_MODEL_H
 #include "adept_hwprofile.h"

@@ -489,9 +489,17 @@ class Callbacks(unittest.TestCase):
             callback.step()
         row = self.rows()[0]
         self.assertEqual((row["note"], row["model"], row["step_time_s"]), ("", "mine", "1.0"))
-        self.prediction = adept.predict(PROFILE, gpu=GPU, clock_hz=1.2e9)
-        with self.assertRaisesRegex(ValueError, "clock_hz"):
+        self.prediction = adept.predict(PROFILE, gpu=GPU, clock="1.2GHz", gpus=4, tp=2, sp=True, nodes=2, internode_bandwidth="200Gbit/s")
+        with self.assertRaisesRegex(ValueError, "has no column .*clock_hz"):
             self.callback()
+        os.remove(self.runs) # a new file has a column for each word that is said
+        with self.callback(warmup=0) as callback:
+            self.clock.now_s += 1
+            callback.step()
+        row = self.rows()[0]
+        self.assertEqual([row[name] for name in ("clock_hz", "tp", "sp", "nodes", "internode_bytes_per_s")],
+                         ["1200000000", "2", "true", "2", "25000000000"])
+        self.assertNotIn("fsdp", row)
 
     def test_hugging_face(self):
         # transformers.TrainerCallback's events, called by name as CallbackHandler.call_event() does

@@ -9,6 +9,7 @@
 typedef struct parser {
     const char *p;
     adept_run_state *run;
+    adept_workload_words *words;
     const char *error;
 } parser;
 
@@ -144,9 +145,9 @@ static void parse_flags(parser *s)
         if (!strncmp(s->p, "infer", 5))
             s->run->mode = ADEPT_MODE_INFER, s->p += 5;
         else if (!strncmp(s->p, "eager", 5))
-            s->run->attention = ADEPT_ATTENTION_EAGER, s->p += 5;
+            s->words->attention = ADEPT_ATTENTION_EAGER, s->p += 5;
         else if (!strncmp(s->p, "fused", 5))
-            s->run->attention = ADEPT_ATTENTION_FUSED, s->p += 5;
+            s->words->attention = ADEPT_ATTENTION_FUSED, s->p += 5;
         else
             s->error = "unknown flag";
     }
@@ -155,7 +156,7 @@ static void parse_flags(parser *s)
 
 static const char *parse_call(call_text *t, const adept_handler_table *table, const char *text)
 {
-    parser s = {text, &t->run, NULL};
+    parser s = {text, &t->run, &t->words, NULL};
     char op[100];
     const char *open = strchr(text, '(');
     if (!open || (size_t)(open - text) >= sizeof op) return "no operator name";
@@ -190,6 +191,7 @@ const char *call_text_run(call_text *t, const adept_handler_table *table, const 
 {
     memset(t, 0, sizeof *t);
     t->run.arena = adept_arena_new();
+    t->run.words = &t->words;
     const char *error = parse_call(t, table, text);
     if (error) return error;
     if (t->run.mode == ADEPT_MODE_INFER) {

@@ -7,10 +7,12 @@
  *  3, 0.5, -1, true, false, none, "text", lists [..]. Flags: @infer, @eager, @fused. */
 #ifndef ADEPT_CALL_TEXT_H
 #define ADEPT_CALL_TEXT_H
+#include "adept_profile.h"
 #include "call.h"
 
 typedef struct call_text {
     adept_run_state run;
+    adept_workload_words words; /* of the flags */
     adept_call call;
     adept_cost cost;
 } call_text;

@@ -479,8 +479,8 @@ static void test_no_fallback(void **state)
         "a100-sxm",        "a100\n", "mi350",       "NVIDIA [GeForce]"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         adept_hwprofile *hw = NULL;
-        assert_int_equal(adept_hwprofile_open(&hw, others[i], NULL), ADEPT_E_UNKNOWN_GPU);
-        assert_null(hw);
+        if (adept_hwprofile_open(&hw, others[i], NULL) != ADEPT_E_UNKNOWN_GPU || hw)
+            fail_msg("'%s' is a board: if it is a new one, it is no example of a missing one", others[i]);
     }
     char longest[300];
     memset(longest, 'a', sizeof longest - 1);

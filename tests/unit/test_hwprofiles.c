@@ -135,7 +135,8 @@ static void check_order(const adept_hwprofile *hw)
     not_more(hw, "idle <= quarter of tdp", s->idle_w, s->tdp_w / 4);
     not_more(hw, "clock min <= base", s->clock_min_hz, s->clock_base_hz);
     not_more(hw, "clock base <= boost", s->clock_base_hz, s->clock_boost_hz);
-    not_more(hw, "PCIe <= link", s->pcie_bytes_per_s * (is_geforce(hw) ? 0.5 : 1), s->link_bytes_per_s);
+    if (is_geforce(hw)) near(hw, "link of a GeForce board / PCIe", s->link_bytes_per_s / s->pcie_bytes_per_s, 0.5, 0);
+    else not_more(hw, "PCIe <= link", s->pcie_bytes_per_s, s->link_bytes_per_s);
     /* Halving the operand doubles the rate on every matrix unit that has both types; a sparse figure beside a dense
      * one breaks this. (CDNA 1 alone has bf16 at half the fp16 rate.) */
     if (isfinite(s->tensor_fp8_flops_per_s) && strcmp(hw->name, "gaudi3") != 0) /* whose FP8 is no faster */

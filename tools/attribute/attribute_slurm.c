@@ -4,7 +4,7 @@
 #include "adept_grow.h"
 #include "adept_number.h"
 #include "attribute.h"
-#include "jobs_report.h"
+#include "report_jobs.h"
 #include "step_options.h"
 #include "units.h"
 #include <errno.h>

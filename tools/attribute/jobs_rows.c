@@ -2,7 +2,7 @@
 #include "adept_graph.h"
 #include "adept_profile.h"
 #include "columns.h"
-#include "jobs_report.h"
+#include "report_jobs.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /** @file report_jobs.c  Energy of jobs as text, as CSV and as JSON. */
 #include "columns.h"
-#include "jobs_report.h"
+#include "report_jobs.h"
 #include "report.h"
 #include <inttypes.h>
 #include <math.h>

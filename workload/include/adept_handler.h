@@ -185,7 +185,8 @@ const char *adept_call_op(const adept_call *c);     /* "aten::add" also for "ate
 const void *adept_call_data(const adept_call *c);   /* data of its adept_op row */
 bool adept_call_inplace(const adept_call *c);       /* the operator was written with a trailing underscore */
 bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: batch norm and dropout are active */
-adept_attention adept_call_attention(const adept_call *c);
+/* words of the workload, as they were given (adept_profile.h); of its mode the walk makes what stands above */
+const struct adept_workload_words *adept_call_words(const adept_call *c);
 adept_memory_format adept_call_memory_format(const adept_call *c); /* NCHW or CHANNELS_LAST; while costs are stated */
 void adept_call_asks_channels_last(adept_call *c); /* the program lays images out so: that is what the file says */
 bool adept_call_autocast(const adept_call *c); /* torch.autocast is on */

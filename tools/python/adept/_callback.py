@@ -11,12 +11,13 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional
 
-from ._lib import UsageError
+from ._lib import UsageError, run_words, workload_words
 from ._measure import Measurement, cuda_address, measure
 from ._predict import Path, Prediction, _si
 
 _CONFIGURATION = ("batch_size gpus precision mode optimizer optimizer_impl optimizer_extras grad_scaler clip_grad_norm grad_accum attention memory_format "
                   "execution overlap host_launch_s host_step_s host_sample_s power_limit_w").split()
+_SAID_OTHERWISE = ("seq_length", "framework")  # by the model's file and its profile; by the column torch
 _COLUMNS = ["model", "input", "gpu"] + _CONFIGURATION + ["step_time_s", "avg_power_w", "power_scope", "source", "torch",
                                                "driver", "board"]
 
@@ -178,10 +179,12 @@ class Callback:
 
     def _configured(self, path: Path) -> Dict[str, Any]:
         config, options = self.prediction["config"], self.prediction._options
-        for name, default in (("nodes", 1), ("clock_hz", None)):
-            if config[name] != default:
-                raise UsageError("measurements have no column for %s, which the prediction has as %s" % (name, config[name]))
         row = {name: config.get(name, options.get(name)) for name in _CONFIGURATION}
+        for name in workload_words() + run_words():  # all others that are said; a number may be said by another name
+            value = config.get(name, options.get(name))
+            is_said = value is True or (value not in (0, 1) if isinstance(value, (int, float)) else options.get(name))
+            if is_said and name not in _CONFIGURATION and name not in _SAID_OTHERWISE:
+                row[name] = value
         shapes = options.get("input") or ""
         row.update(model=self.model or self._model_of(path), input=shapes if isinstance(shapes, str) else ";".join(shapes),
                    gpu=self.prediction["gpu"]["name"])
@@ -200,7 +203,7 @@ class Callback:
 
     def _columns_of(self, path: Path) -> List[str]:
         if not os.path.exists(path) or os.path.getsize(path) == 0:
-            return _COLUMNS
+            return _COLUMNS + [name for name in self._configuration if name not in _COLUMNS]
         with open(path, newline="", encoding="utf-8") as file:
             columns = next(csv.reader(file))
         lacking = [name for name in list(self._configuration) + ["step_time_s"] if self._configuration.get(name) not in ("", "auto") and name not in columns]

@@ -1,4 +1,4 @@
-/** @file explain_report.c  An explanation as text, Markdown or JSON; see explain.h. */
+/** @file report_explain.c  An explanation as text, Markdown or JSON; see explain.h. */
 #include "adept_prediction_json.h"
 #include "explain.h"
 #include "report.h"

@@ -1,7 +1,7 @@
-/** @file jobs_report.h  `adept attribute --slurm`: its options, what it works out, and how that is printed. Calls:
+/** @file report_jobs.h  `adept attribute --slurm`: its options, what it works out, and how that is printed. Calls:
  * attribute, whatif. */
-#ifndef ADEPT_JOBS_REPORT_H
-#define ADEPT_JOBS_REPORT_H
+#ifndef ADEPT_REPORT_JOBS_H
+#define ADEPT_REPORT_JOBS_H
 #include "adept_account_groups.h"
 #include "adept_job_note.h"
 #include "adept_totals.h"
