@@ -222,9 +222,10 @@ static adept_status add_to_list(adept_plan_kernels *k, const adept_timed_kernel 
                                 adept_error *err)
 {
     const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock, k->numbers.averages);
-    k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
-    if (!k->columns) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
-    adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1, k->cells);
+    k->cells = malloc(sizeof(adept_clock_cells) + ADEPT_LIST_NUMBERS(set->n + 1) * sizeof(double));
+    if (!k->cells) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
+    double *columns = (double *)(void *)((char *)k->cells + sizeof(adept_clock_cells));
+    adept_kernel_list_init(&k->list, &board, columns, set->n + 1, k->cells);
     for (size_t i = 0; i <= set->n; i++)
         adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);
     adept_kernel_list_close(&k->list);
@@ -397,13 +398,14 @@ static uint32_t notes_of(const adept_hwprofile *hw, const adept_run *run, adept_
     return notes | (adept_transferred_for(hw, run) ? ADEPT_NOTE_TRANSFERRED : ADEPT_NOTE_UNCALIBRATED);
 }
 
-static adept_plan empty_plan(const adept_placement *at)
+static void begin_plan(adept_plan *plan, const adept_placement *at)
 {
-    return (adept_plan){.hw = at->hw,
-                        .notes = notes_of(at->hw, &at->run, at->profile->precision),
-                        .granularity = at->run.granularity,
-                        .by_operator = adept_granularity_of(at->hw, &at->run) == ADEPT_GRANULARITY_OPERATOR,
-                        .places_known = adept_gradients_known(at->profile)};
+    memset(plan, 0, sizeof *plan); /* in place: a sweep over GPUs makes one for each point */
+    plan->hw = at->hw;
+    plan->notes = notes_of(at->hw, &at->run, at->profile->precision);
+    plan->granularity = at->run.granularity;
+    plan->by_operator = adept_granularity_of(at->hw, &at->run) == ADEPT_GRANULARITY_OPERATOR;
+    plan->places_known = adept_gradients_known(at->profile);
 }
 
 /* @param theta  NULL: the GPU's */
@@ -434,7 +436,7 @@ adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const 
                              const adept_run *how, bool several, const double *theta, adept_error *err)
 {
     const adept_placement at = placement_of(prof, hw, how);
-    *plan = empty_plan(&at);
+    begin_plan(plan, &at);
     adept_status status =
         plan->by_operator ? place_alone(plan, &at, several, theta, err) : place_phases(plan, &at, theta, err);
     if (status == ADEPT_OK) find_plain(plan);
@@ -450,9 +452,9 @@ void adept_plan_clear(adept_plan *plan)
     plan->n_legs = 0;
     adept_buckets_free(&plan->kernels.buckets);
     adept_buckets_free(&plan->kernels.usual);
-    free(plan->kernels.columns);
-    free(plan->fused_kernels.columns);
-    plan->kernels.columns = plan->fused_kernels.columns = NULL;
+    free(plan->kernels.cells);
+    free(plan->fused_kernels.cells);
+    plan->kernels.cells = plan->fused_kernels.cells = NULL;
 }
 
 adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const adept_hwprofile *hw,
@@ -557,7 +559,7 @@ adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, 
 {
     const adept_placement at = placement_of(f->profile, hw, how);
     adept_plan_clear(&f->plan);
-    f->plan = empty_plan(&at);
+    begin_plan(&f->plan, &at);
     adept_status status = f->plan.by_operator ? find_theta(f, hw, err) : place_phases(&f->plan, &at, NULL, err);
     if (status == ADEPT_OK && f->plan.by_operator)
         status = place_kernels(&f->plan, &at, &f->work, &f->set, &f->cache, f->theta, err);

@@ -23,8 +23,7 @@ typedef struct adept_plan_kernels {
     const adept_tile_menu *menus; /* the GPU's */
     adept_operator_numbers numbers;
     adept_kernel_list list;
-    double *columns;       /* the list's; owned */
-    adept_clock_cells cells;
+    adept_clock_cell *cells; /* the list's; owned, with its columns behind them */
     adept_buckets buckets; /* of gradients, where their order is known */
     adept_buckets usual;   /* the same, cut into buckets of ADEPT_BUCKET_BYTES */
 } adept_plan_kernels;

@@ -1,5 +1,5 @@
-/* A million points of a saved profile, as `adept sweep --csv` works them out and writes them (to /dev/null): over runs,
- * and over numbers of the hardware, where every point is another GPU. Beside it one adept_predict() and printf for each
+/* Some 100,000 points of a saved profile, as `adept sweep --csv` works them out and writes them (to /dev/null): over
+ * runs, and over numbers of the hardware, where every point is another GPU. Beside it one adept_predict() and printf for each
  * of some points. CPU time of one core. Usage: bench_sweep PROFILE... */
 #include "adept_sweep_answers.h"
 #include "saved_models.h"
@@ -9,20 +9,20 @@
 #include <string.h>
 #include <time.h>
 
-#define N_PLAIN 2000
+#define N_PLAIN 500
 #define MOST_AXES 3
 
 static const struct {
     const char *name, *axes[MOST_AXES];
 } grids[] = {
-    {"runs: limits, GPUs", {"power_limit_w=100:250:0.0012", "gpus=1:8:1"}},
-    {"clocks, limits", {"clock_hz=6e8:1.4e9:800800", "power_limit_w=100:250:0.15"}},
+    {"runs: limits, GPUs", {"power_limit_w=100:250:0.012", "gpus=1:8:1"}},
+    {"clocks, limits", {"clock_hz=6e8:1.4e9:8008000", "power_limit_w=100:250:0.15"}},
     {"bandwidth, L2, tensor peak",
-     {"specs.tensor_tf32_flops_per_s=x0.51:x1.5:x0.01", "specs.mem_bytes_per_s=x0.51:x1.5:x0.01",
-      "specs.l2_bytes=x0.51:x1.5:x0.01"}},
+     {"specs.tensor_tf32_flops_per_s=x0.51:x1.5:x0.022", "specs.mem_bytes_per_s=x0.51:x1.5:x0.022",
+      "specs.l2_bytes=x0.51:x1.5:x0.022"}},
     {"ALU peak, link, L2",
-     {"specs.vector_fp32_flops_per_s=x0.51:x1.5:x0.01", "specs.link_bytes_per_s=x0.51:x1.5:x0.01",
-      "specs.l2_bytes=x0.51:x1.5:x0.01"}},
+     {"specs.vector_fp32_flops_per_s=x0.51:x1.5:x0.022", "specs.link_bytes_per_s=x0.51:x1.5:x0.022",
+      "specs.l2_bytes=x0.51:x1.5:x0.022"}},
 };
 
 static double cpu_s(void)
