@@ -1,4 +1,5 @@
-/* Many tests in one program, which is linked once: its name, a link that CMake makes, says which of them runs. ADEPT_RUN lists the names. */
+/* Many tests in one program, which is linked once: the name that it is called by, a link that CMake makes, says which
+ * of them runs. */
 #include <stdio.h>
 #include <string.h>
 

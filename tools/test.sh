@@ -66,7 +66,7 @@ case ${1-} in
     build "$ci/gcc" -DADEPT_WERROR=ON
     within="sh $top/tests/support/with_sensors.sh $ci/gcc/tests/fake_nvml/libnvidia-ml.so.1"
     $within true >&2 || within=
-    ADEPT_AXE=1 # the pages by the rules of axe-core too, if npm can fetch it
+    ADEPT_AXE=1 # the pages by the rules of axe-core too, if it can be fetched
     export ADEPT_AXE
     run_tests "$ci/gcc" --label-exclude sanitized
     ;;

@@ -1,4 +1,5 @@
-/* Runs a fuzz target, named first, once on every file named, or in every folder named: corpora are replayed without libFuzzer.
+/* Runs a fuzz target, named first, once on every file named, or in every folder named: corpora are replayed without
+ * libFuzzer.
  * Fails if there is nothing to run, so that a corpus that was lost does not pass for one that is clean. */
 #include <dirent.h>
 #include <stddef.h>

@@ -104,6 +104,7 @@ static void the_number_of_threads_changes_nothing(void **state)
     (void)state;
     synthetic *s = made();
     adept_fit_options o = small_options();
+    o.max_generations = 100;
     adept_fit *one = fit_of(s, &o), *again = fit_of(s, &o);
     o.threads = 2;
     adept_fit *two = fit_of(s, &o);
@@ -341,7 +342,7 @@ static adept_fit_options long_options(void)
     o.tol = 0.0; /* runs through all its generations: the child must not be done before it is killed */
     o.stage = "S7";
     o.n_scalars = 0;
-    o.max_generations = 4000; /* seconds: parts are written once a second */
+    o.max_generations = 1500; /* seconds: parts are written once a second */
     return o;
 }
 

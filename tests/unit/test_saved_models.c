@@ -130,7 +130,8 @@ static void check_lengths(const char *path, const adept_graph *graph, int64_t mo
     for (int i = 0; i < 2; i++)
         assert_int_equal(adept_input_spec_parse(&inputs[i], "i64:BxS", NULL), ADEPT_OK);
     if (n_inputs == 2) config.n_inputs = 2, config.inputs = inputs;
-    if (adept_profile_build(&p, graph, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_profile_build(&p, graph, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
+        fail_msg("%s", err.message);
     adept_profile_free(p);
     p = NULL;
     if (!bundled_again(strrchr(path, '/') + 1)) {

@@ -161,6 +161,8 @@ int main(int argc, char **argv)
      * The stand-ins cannot be used either way round: writing to standard output still fails. */
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) _exit(1);
+    static char line[BUFSIZ];
+    setvbuf(stderr, line, _IOLBF, sizeof line); /* a message is one write, however many parts it is put together of */
     signal(SIGCHLD, SIG_DFL); /* ignored, as some daemons hand it on, nobody would know how a child ended */
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other, but nothing to say */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file at the limit of its size */

@@ -50,7 +50,9 @@ void adept_progress_say(adept_progress *p, const char *format, ...)
 
 void adept_progress_end(adept_progress *p)
 {
-    if (p->dirty) fputs("\r\033[K", stderr);
+    if (!p->dirty) return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
     p->dirty = false;
 }
 
