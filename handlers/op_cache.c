@@ -25,7 +25,9 @@ static void shape(adept_call *c)
     for (int i = 0; i < 4; i++)
         dims[i] = x->dims[i];
     dims[2] += past;
-    if (past > 0 && window > 0 && dims[2] > window) dims[2] = window;
+    /* each of several tokens meets a window of its own: as many pairs as these, half of which among them are masked */
+    const int64_t before = window - (x->dims[2] + 1) / 2;
+    if (past > 0 && window > 0 && past > before) dims[2] = x->dims[2] + (before > 0 ? before : 0);
     adept_tensor *all = adept_out_tensor(c, x->dtype, 4, dims);
     adept_call_keeps(c, all, (double)x->dims[0] * (double)x->dims[1] * (double)x->dims[3], (double)window);
 }

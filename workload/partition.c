@@ -571,7 +571,7 @@ static void sum_weights(partitioner *t, const double *element_bytes, const bool 
         }
         const double n = bytes / element_bytes[i];
         *(experts[i] ? &b->expert_params : parts > 1.0 ? &b->split_params : &b->whole_params) += n;
-        b->weight_bytes += bytes;
+        b->weight_bytes += m->element_bytes > 0.0 ? n * m->element_bytes : bytes;
         b->tensors += 1.0;
     }
 }

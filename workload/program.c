@@ -137,6 +137,7 @@ static int32_t memory_of(adept_program_maker *m, const adept_tensor *t, int32_t 
         if (!grown) return -2;
         p->memories = grown;
         p->memories[p->n_memories] = (adept_program_memory){.bytes = s->bytes,
+                                                            .element_bytes = s->element_bytes,
                                                             .cache = s->kept,
                                                             .param = t->param,
                                                             .first = at,

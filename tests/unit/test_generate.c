@@ -210,6 +210,14 @@ static void windows(void **state)
     const adept_profile *token = p->legs[p->n_legs - 1].profile;
     assert_true(bytes_read(token, "attention", NULL) == 42 * 16 * 256 * 2 + each * (21 * 4096.0 + 21 * 6002));
     adept_profile_free(p);
+    c.prefill_chunk = 1000; /* a chunk behind 4096: 3596 before it, and its own */
+    p = walk("gemma-2-9b", &c);
+    const adept_profile_leg *chunk = &p->legs[5];
+    assert_true(chunk->reads && chunk->past == 5000);
+    near(bytes_read(chunk->profile, "attention", NULL), 1000 * 42 * 16 * 256 * 2 + each * (21 * 4596.0 + 21 * 6000),
+         1e-12, "a chunk behind a window");
+    adept_profile_free(p);
+    c.prefill_chunk = 0;
     p = walk("gemma-3-1b", &c);
     assert_true(adept_kept_bytes(p->kept, p->n_kept, 6002) == 2 * 256 * 2 * (22 * 512.0 + 4 * 6002));
     adept_profile_free(p);
@@ -340,12 +348,15 @@ static double rank_weights(const adept_partition *x)
 static void tensor_parallel(void **state)
 {
     (void)state;
-    adept_profile *p = walk("llama-3-8b", &queries);
+    adept_workload_config c = queries;
+    c.weights = ADEPT_STORED_FP8;
+    adept_profile *p = walk("llama-3-8b", &queries), *of_8_bits = walk("llama-3-8b", &c);
     static const double gpus[][2] = {{1, 1}, {2, 2}, {8, 8}, {16, 8}}; /* and parts of the cache */
     for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
         const double t = gpus[i][0], parts = gpus[i][1], keys = PROMPT + TOKENS;
         for (size_t leg = 0; leg < p->n_legs; leg += p->n_legs - 1) {
-            adept_partition x = split(p, leg, &(adept_mesh_words){.tp = (int64_t)t});
+            adept_partition x = split(p, leg, &(adept_mesh_words){.tp = (int64_t)t}),
+                            narrow = split(of_8_bits, leg, &(adept_mesh_words){.tp = (int64_t)t});
             const double tokens = leg == 0 ? PROMPT : 1, sum_bytes = B * tokens * WIDTH * 2;
             for (size_t b = 0; b < x.n_blocks && t > 1; b++) {
                 const adept_transfer *sums = &x.blocks[b].sent[ADEPT_FORWARD][ADEPT_AXIS_TENSOR][ADEPT_ALL_REDUCE];
@@ -355,6 +366,9 @@ static void tensor_parallel(void **state)
             }
             const double whole = LAYERS * WIDTH * 1024 * 2 * (1 / parts - 1 / t); /* of keys and values */
             near(rank_weights(&x), 2 * ((LAYERS * BLOCK + 2 * HEAD) / t + whole + NORMS + 64), 1e-12, "weights");
+            near(rank_weights(&narrow), (LAYERS * BLOCK + 2 * 2 * HEAD) / t + whole + 2 * (NORMS + 64), 1e-12,
+                 "weights of 8 bits");
+            adept_partition_free(&narrow);
             const double cache = LAYERS * B * 2 * 8 * 128 * 2 * keys / parts;
             near(rank_cache(&x, keys), cache, 1e-12, "cache");
             if (leg > 0) near(rank_reads(&x, "attention", NULL), LAYERS * B * WIDTH * 2 / t + cache, 1e-12, "read");
@@ -362,6 +376,7 @@ static void tensor_parallel(void **state)
             adept_partition_free(&x);
         }
     }
+    adept_profile_free(of_8_bits);
     adept_profile_free(p);
 }
 

@@ -57,6 +57,7 @@ typedef struct adept_kept_tokens {
 
 typedef struct adept_program_memory {
     double bytes;
+    double element_bytes;    /* as it lies in memory; 0: as its type */
     adept_kept_tokens cache; /* 0 bytes: it is none */
     int32_t param;       /* parameter or buffer of the graph, -1: none */
     int32_t first, last; /* operators that use it; last is n_operators of what the model returns */
