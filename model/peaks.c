@@ -91,9 +91,10 @@ adept_status adept_peak_check_precision(const adept_hwprofile *hw, adept_precisi
         s->tensor_fp4_flops_per_s > 0.0 && (precision < ADEPT_NVFP4 || strcmp(hw->vendor, "NVIDIA") == 0);
     const bool has = number(s, matrix_peak(s, precision, scaled ? ADEPT_F8E4M3 : dtype)) > 0.0;
     if (has && (!in_blocks || blocks)) return ADEPT_OK;
-    if (scaled && number(s, matrix_peak(s, precision, dtype)) > 0.0)
+    if (scaled && number(s, matrix_peak(s, precision, dtype)) > 0.0) /* pure or not */
         return adept_error_set(err, ADEPT_E_USAGE, "%s has no units for %s: use --precision %s", hw->name,
-                               adept_precision_name(precision), s->tensor_fp8_flops_per_s > 0.0 ? "fp8" : "bf16");
+                               adept_precision_name(precision - adept_precision_is_pure(precision)),
+                               s->tensor_fp8_flops_per_s > 0.0 ? "fp8" : "bf16");
     bool has_fp16 = number(s, matrix_peak(s, precision, ADEPT_F16)) > 0.0;
     return adept_error_set(err, ADEPT_E_USAGE, "%s has no units for %s: use --precision %s", hw->name,
                            adept_precision_name(precision), has_fp16 ? "fp16 or fp32" : "fp32");

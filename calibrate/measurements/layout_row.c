@@ -205,6 +205,8 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     if (!given->gpus && replica <= 0x1p31 && (double)or_one(run->dp) * replica <= 0x1p31) {
         run->gpus = (int64_t)replica * or_one(run->dp);
         if (run->dp == 0 && USUAL_NODE_GPUS % run->gpus == 0) run->gpus = USUAL_NODE_GPUS;
+        if (run->dp == 0 && run->gpus == (int64_t)replica && (run->zero > 1 || run->fsdp > 0))
+            run->gpus *= 2; /* shards are of two at least */
         if (run->dp == 0) m->unsaid |= ADEPT_UNSAID_GPUS;
     }
     if (m->batch_size == 0 && adept_row_has_architecture(m)) {

@@ -148,7 +148,7 @@ static void boards(void **state)
     assert_int_equal(adept_predict(&out, mx, h100, &(adept_run){.gpus = 1}, &err), ADEPT_E_USAGE);
     assert_string_equal(err.message, "h100-sxm-80gb has no units for mxfp8: use --precision fp8");
     assert_int_equal(adept_predict(&out, fp4, a100, &(adept_run){.gpus = 1}, &err), ADEPT_E_USAGE);
-    assert_string_equal(err.message, "a100-sxm-80gb has no units for pure-nvfp4: use --precision bf16");
+    assert_string_equal(err.message, "a100-sxm-80gb has no units for nvfp4: use --precision bf16");
     assert_int_equal(adept_hwprofile_open(&b200, "b200", &err), ADEPT_OK);
     assert_int_equal(adept_predict(&out, mx, b200, &(adept_run){.gpus = 1}, &err), ADEPT_OK);
     assert_int_equal(adept_predict(&out, fp4, b200, &(adept_run){.gpus = 1}, &err), ADEPT_OK);

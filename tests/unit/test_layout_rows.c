@@ -225,6 +225,10 @@ static void unsaid(void **state)
                              "m,1,2,64,,,1,2,1,8,full,,,\n"       /* a node: dp 4, 2 passes */
                              "m,,2,64,8,,1,1,1,8,full,,oom,\n"    /* memory ran out: that is measured */
                              "m,,2,64,8,,1,1,1,8,full,,,1e9\n");
+    adept_dataset *shared =
+        parse("model,step_time_s,layers,hidden,tp,pp,fsdp\nm,1,2,64,8,1,zero1\nm,1,2,64,8,1,none\n");
+    assert_true(shared->rows[0].run.gpus == 16 && shared->rows[1].run.gpus == 8); /* shards are of two at least */
+    adept_dataset_free(shared);
     static const struct {
         int64_t accum, gpus, batch, length;
         unsigned unsaid;
