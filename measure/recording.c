@@ -429,6 +429,25 @@ static void lose_the_dead(adept_track_state *track)
     track->shown.n_samples = track->n_taken = 0; /* nor means what came before anything */
 }
 
+/* What always draws something and counts it no more has stopped counting: what flowed since is not known. Cores and
+ * graphics may sleep. */
+static void lose_the_stopped(const adept_recording *r, adept_track_state *track)
+{
+    const adept_component part = track->shown.sensor->component;
+    const adept_sample *samples = track->samples;
+    size_t n = track->shown.n_samples, moved = n;
+
+    if (n == 0 || track->shown.lost || !track->shown.by_counter || part == ADEPT_COMPONENT_CORES ||
+        part == ADEPT_COMPONENT_UNCORE)
+        return;
+    double still_s = samples[n - 1].time_s - track->changed_s;
+    if (still_s <= 1 + 10 * fmax(r->period_s, fmax(track->shown.sensor->refresh_s, track->shown.refresh_s))) return;
+    while (moved > 1 && samples[moved - 1].energy_j == samples[moved - 2].energy_j)
+        moved--;
+    if (!r->is_emptied) track->shown.n_samples = moved;
+    adept_track_lose(track, "its counter stood still in the last %.3g s", still_s);
+}
+
 /* A device that fell silent before the end, or began to speak behind the begin, measured only a part. */
 static void lose_the_silent(adept_recording *r, adept_track_state *track)
 {
@@ -456,6 +475,7 @@ void adept_recording_finish(adept_recording *r)
 {
     for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++) {
         lose_the_dead(&r->tracks[i]);
+        lose_the_stopped(r, &r->tracks[i]);
         lose_the_silent(r, &r->tracks[i]);
         adept_track_compare(&r->tracks[i]);
         /* The dies of a package have zones of their own, and on some processors one counter: AMD's Zen 1 and 2. */

@@ -88,31 +88,41 @@ void adept_visible_free(adept_visible_words *words)
 typedef struct gpu_list {
     size_t sensor[MOST];
     size_t n;
-    bool is_slice, by_number; /* a MIG instance is among them; a number named one */
+    bool is_slice, by_number, is_twice; /* a MIG instance is among them; a number named one; a whole GPU came again */
 } gpu_list;
 
-static void take(gpu_list *to, const gpu_list *from, size_t i)
+/* Lists that schedulers and containers write have ranges and instances. */
+static const bool reads_ranges[ADEPT_VISIBLE_VARIABLES] = {
+    [ADEPT_VISIBLE_NVIDIA] = true, [ADEPT_VISIBLE_STEP] = true, [ADEPT_VISIBLE_JOB] = true};
+
+/* @return false: it is there already */
+static bool take(gpu_list *to, const gpu_list *from, size_t i)
 {
     for (size_t k = 0; k < to->n; k++)
-        if (to->sensor[k] == from->sensor[i] && from->sensor[i] != NOT_MEASURED) return;
+        if (to->sensor[k] == from->sensor[i] && from->sensor[i] != NOT_MEASURED) return false;
     if (to->n < MOST) to->sensor[to->n++] = from->sensor[i];
+    return true;
 }
 
 /* The GPUs that a word names, "3", "0-3" of Slurm, "1:0" of a container's MIG, "GPU-8932f937", "MIG-..." or
- * "MIG-GPU-.../1/0". @return false: it names none, and with CUDA the list ends */
-static bool take_word(gpu_list *to, const gpu_list *from, const char *word, const adept_sensor *const *sensors)
+ * "MIG-GPU-.../1/0". CUDA and ROCm read numbers by strtoul(): of "0-3" and "1gpu", 0 and 1. @return false: it names
+ * none, and with CUDA the list ends */
+static bool take_word(gpu_list *to, const gpu_list *from, const char *word, const adept_sensor *const *sensors,
+                      size_t variable)
 {
+    const bool by_runtime = !reads_ranges[variable];
     const char *end;
     int64_t first, last;
     size_t found = 0, measured = 0, which = 0;
 
-    if (adept_integer_parse(&first, word, &end, 0, MOST - 1)) {
+    if (adept_integer_parse(&first, word + (by_runtime && *word == '+'), &end, 0, MOST - 1)) {
         last = first;
+        if (by_runtime) end = "";
         if (*end == '-' && !adept_integer_parse(&last, end + 1, &end, first, MOST - 1)) return false;
         to->is_slice = to->is_slice || *end == ':';
         if (*end && *end != ':') return false;
         for (int64_t i = first; i <= last && i < (int64_t)from->n; i++)
-            take(to, from, (size_t)i);
+            to->is_twice = !take(to, from, (size_t)i) || to->is_twice;
         to->by_number = true;
         return last < (int64_t)from->n;
     }
@@ -123,7 +133,7 @@ static bool take_word(gpu_list *to, const gpu_list *from, const char *word, cons
         found++;
         which = i;
     }
-    if (found == 1) take(to, from, which); /* what several GPUs begin with names none */
+    if (found == 1) to->is_twice = !take(to, from, which) || to->is_twice; /* what several GPUs begin with names none */
     if (found == 0 && measured < from->n && to->n < MOST)
         to->sensor[to->n++] = NOT_MEASURED, found++; /* one of the others, perhaps */
     to->is_slice = to->is_slice || (found == 1 && word[0] == 'M');
@@ -131,9 +141,10 @@ static bool take_word(gpu_list *to, const gpu_list *from, const char *word, cons
 }
 
 /* Reduce a list to what a variable names of it. Words that name none end it, as CUDA and ROCm have it: "-1",
- * "NoDevFiles". */
-static void reduce(gpu_list *list, const char *value, const adept_sensor *const *sensors)
+ * "NoDevFiles". With CUDA, a list that names a GPU twice names none (PyTorch's torch/cuda/__init__.py has both rules). */
+static void reduce(gpu_list *list, char *const *values, size_t variable, const adept_sensor *const *sensors)
 {
+    const char *value = values[variable];
     gpu_list left = {.n = 0, .is_slice = list->is_slice, .by_number = list->by_number};
     bool names = true;
 
@@ -142,10 +153,11 @@ static void reduce(gpu_list *list, const char *value, const adept_sensor *const 
         size_t blanks = strspn(value, " \t"), length = strcspn(value + blanks, ",");
         snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), value + blanks);
         word[strcspn(word, " \t")] = '\0';
-        names = take_word(&left, list, word, sensors);
+        names = take_word(&left, list, word, sensors, variable);
         value += blanks + length;
         value += *value == ',';
     }
+    if (variable == ADEPT_VISIBLE_CUDA && left.is_twice && !left.is_slice) left.n = 0;
     *list = left;
 }
 
@@ -160,23 +172,25 @@ static size_t count_words(const char *value)
 
 /* Does a scheduler's or container's list leave fewer than are counted here? Else what counts GPUs sees its choice
  * already, under numbers of its own. */
-static bool restricts(const gpu_list *list, const char *value, const adept_sensor *const *sensors)
+static bool restricts(const gpu_list *list, char *const *values, size_t variable, const adept_sensor *const *sensors)
 {
+    const char *value = values[variable];
     gpu_list left = *list;
 
     if (!value || strcmp(value, "all") == 0) return false;
-    reduce(&left, value, sensors);
+    reduce(&left, values, variable, sensors);
     return left.n > 0 && left.n < list->n && count_words(value) != list->n;
 }
 
-/* Are all that one value names of a list among those that another one names? */
-static bool is_within(const gpu_list *list, const char *inner, const char *outer, const adept_sensor *const *sensors)
+/* Are all that one variable names of a list among those that another one names? */
+static bool is_within(const gpu_list *list, char *const *values, size_t inner, size_t outer,
+                      const adept_sensor *const *sensors)
 {
     gpu_list of_inner = *list, of_outer = *list;
     bool is = true;
 
-    reduce(&of_inner, inner, sensors);
-    reduce(&of_outer, outer, sensors);
+    reduce(&of_inner, values, inner, sensors);
+    reduce(&of_outer, values, outer, sensors);
     for (size_t i = 0; i < of_inner.n; i++) {
         size_t k = 0;
         while (k < of_outer.n && of_outer.sensor[k] != of_inner.sensor[i])
@@ -216,22 +230,22 @@ static gpu_list cuda_list(adept_visible_gpus *out, const adept_visible_words *wo
 {
     char *const *v = words->values;
     gpu_list list = *all;
-    bool by_container = words->in_container && restricts(&list, v[ADEPT_VISIBLE_NVIDIA], sensors);
+    bool by_container = words->in_container && restricts(&list, v, ADEPT_VISIBLE_NVIDIA, sensors);
     size_t scheduler = v[ADEPT_VISIBLE_STEP] && *v[ADEPT_VISIBLE_STEP] ? ADEPT_VISIBLE_STEP : ADEPT_VISIBLE_JOB;
 
     if (by_container ||
-        (!v[ADEPT_VISIBLE_CUDA] && !v[scheduler] && restricts(&list, v[ADEPT_VISIBLE_NVIDIA], sensors))) {
-        reduce(&list, v[ADEPT_VISIBLE_NVIDIA], sensors);
+        (!v[ADEPT_VISIBLE_CUDA] && !v[scheduler] && restricts(&list, v, ADEPT_VISIBLE_NVIDIA, sensors))) {
+        reduce(&list, v, ADEPT_VISIBLE_NVIDIA, sensors);
         list.by_number = false; /* in the order of the bus, as here */
         name(out, words, ADEPT_VISIBLE_NVIDIA);
     }
-    if (v[ADEPT_VISIBLE_CUDA] && restricts(&list, v[scheduler], sensors) &&
-        !is_within(&list, v[ADEPT_VISIBLE_CUDA], v[scheduler], sensors)) {
-        reduce(&list, v[scheduler], sensors); /* its job sees these alone, and counts them from 0 */
+    if (v[ADEPT_VISIBLE_CUDA] && restricts(&list, v, scheduler, sensors) &&
+        !is_within(&list, v, ADEPT_VISIBLE_CUDA, scheduler, sensors)) {
+        reduce(&list, v, scheduler, sensors); /* its job sees these alone, and counts them from 0 */
         name(out, words, scheduler);
     }
     if (v[ADEPT_VISIBLE_CUDA]) {
-        reduce(&list, v[ADEPT_VISIBLE_CUDA], sensors);
+        reduce(&list, v, ADEPT_VISIBLE_CUDA, sensors);
         name(out, words, ADEPT_VISIBLE_CUDA);
         const char *order = v[ADEPT_VISIBLE_CUDA_ORDER];
         bool is_choice = list.n > 0 && list.n < all->n && list.by_number;
@@ -239,8 +253,8 @@ static gpu_list cuda_list(adept_visible_gpus *out, const adept_visible_words *wo
             out->doubt = "its numbers count the fastest GPU first, where CUDA_DEVICE_ORDER=PCI_BUS_ID is not set: of "
                          "GPUs that are not alike "
                          "it is not known which they are";
-    } else if (restricts(&list, v[scheduler], sensors)) {
-        reduce(&list, v[scheduler], sensors);
+    } else if (restricts(&list, v, scheduler, sensors)) {
+        reduce(&list, v, scheduler, sensors);
         name(out, words, scheduler);
     }
     return list;
@@ -257,9 +271,9 @@ static gpu_list rocm_list(adept_visible_gpus *out, const adept_visible_words *wo
     bool has_inner =
         v[inner] && (inner != ADEPT_VISIBLE_ORDINAL || !v[ADEPT_VISIBLE_ROCR]); /* Slurm sets both, of the same GPUs */
 
-    if (v[ADEPT_VISIBLE_ROCR]) reduce(&list, v[ADEPT_VISIBLE_ROCR], sensors);
+    if (v[ADEPT_VISIBLE_ROCR]) reduce(&list, v, ADEPT_VISIBLE_ROCR, sensors);
     if (v[ADEPT_VISIBLE_ROCR]) name(out, words, ADEPT_VISIBLE_ROCR);
-    if (has_inner) reduce(&list, v[inner], sensors); /* numbers of what ROCR leaves */
+    if (has_inner) reduce(&list, v, inner, sensors); /* numbers of what ROCR leaves */
     if (has_inner) name(out, words, inner);
     return list;
 }

@@ -19,6 +19,7 @@ typedef struct device {
     double dies_at_s, silent_from_s, silent_to_s;
     double clock_steps_at_s; /* from then on for 50 ms, readings carry a time that was 5 s before */
     bool counts, shows_power, is_still, is_slow, is_doubtful;
+    double stops_at_s;             /* from then on its counter stands still */
     double zero_from_s, zero_to_s; /* its power is 0 W between them */
     double mean_s;
 } device;
@@ -73,6 +74,7 @@ static adept_status read_device(adept_sensor *sensor, adept_reading *reading, ad
     if (d->dies_at_s > 0 && t >= d->dies_at_s) return adept_error_set(err, ADEPT_E_IO, "it fell off the bus");
     if (d->silent_to_s > 0 && t >= d->silent_from_s && t < d->silent_to_s) return ADEPT_OK;
     if (d->counts) {
+        if (d->stops_at_s > 0) t = fmin(t, d->stops_at_s);
         double shown_s = d->refresh_s > 0 ? floor(t / d->refresh_s) * d->refresh_s : t;
         reading->energy_j = d->is_still ? 5 : energy_j(d, shown_s);
         if (d->back_at_s > 0 && t >= d->back_at_s) reading->energy_j -= energy_j(d, d->back_at_s);
@@ -322,6 +324,23 @@ static void test_counter_that_stands_still(void **state)
     adept_recording *r = record((device){.counts = true, .is_still = true}, 0.05, 1.2);
     assert_true(isnan(whole(r).energy_j));
     assert_non_null(strstr(adept_recording_track(r, 0)->lost, "stood still"));
+    adept_recording_free(r);
+}
+
+/* A counter that stops on the way says what flowed until then, and no more; one that is slow has not stopped. */
+static void test_counter_that_stops(void **state)
+{
+    (void)state;
+    adept_recording *r = record((device){.mean_w = 100, .counts = true, .stops_at_s = 1}, 0.05, 4);
+    adept_energy e = whole(r);
+    const double begin_s = adept_recording_begin_s(r);
+    assert_true(isnan(e.energy_j));
+    assert_share(e.at_least_j, 100, 0.1);
+    assert_share(adept_track_energy(adept_recording_track(r, 0), begin_s, begin_s + 0.8).energy_j, 80, 0.05);
+    assert_non_null(strstr(adept_recording_track(r, 0)->lost, "stood still in the last 3"));
+    adept_recording_free(r);
+    r = record((device){.mean_w = 100, .counts = true, .refresh_s = 0.9}, 0.05, 3.5);
+    assert_null(adept_recording_track(r, 0)->lost);
     adept_recording_free(r);
 }
 
@@ -885,7 +904,7 @@ int main(void)
         cmocka_unit_test(test_sensor_that_dies),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_clock_that_steps_back),
-        cmocka_unit_test(test_counter_that_stands_still),
+        cmocka_unit_test(test_counter_that_stops), cmocka_unit_test(test_counter_that_stands_still),
         cmocka_unit_test(test_samples_of_a_dead_counter),
         cmocka_unit_test(test_counter_that_stands_still_for_a_moment),
         cmocka_unit_test(test_zero_is_no_power),

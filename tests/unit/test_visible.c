@@ -95,7 +95,14 @@ static void cuda(void **state)
     check(four, "", "CUDA_VISIBLE_DEVICES=NoDevFiles", 0, "", NULL);
     check(four, "", "CUDA_VISIBLE_DEVICES=1,-1,2", 1, "1", NULL); /* the first that is none ends it */
     check(four, "", "CUDA_VISIBLE_DEVICES=1,9,2", 1, "1", NULL);
-    check(four, "", "CUDA_VISIBLE_DEVICES=1,1", 1, "1", NULL);
+    check(four, "", "CUDA_VISIBLE_DEVICES=1,1", 0, "", NULL); /* a GPU that stands twice: CUDA shows none at all */
+    check(four, "", "CUDA_VISIBLE_DEVICES=GPU-8932f937-0002,2,GPU-8932f937-0002", 0, "", NULL);
+    check(four, "", "CUDA_VISIBLE_DEVICES=0-3", 1, "0", NULL); /* no range: strtoul() stops at the sign */
+    check(four, "", "CUDA_VISIBLE_DEVICES=1gpu2,+2,03", 3, "123", NULL);
+    check(four, "", "CUDA_VISIBLE_DEVICES=0 1", 1, "0", NULL);
+    check(four, "", "CUDA_VISIBLE_DEVICES=2:0", 1, "2", NULL);
+    check(four, "", "CUDA_VISIBLE_DEVICES=1,,2", 1, "1", NULL);
+    check(four, "", "CUDA_VISIBLE_DEVICES=MIG-GPU-8932f937-0003/1/0,MIG-GPU-8932f937-0003/2/0", 1, "3", "a MIG instance");
     check(four, "", "CUDA_VISIBLE_DEVICES=GPU-8932f937-0002", 1, "2", NULL);
     check(four, "", "CUDA_VISIBLE_DEVICES=GPU-8932F937-0002,GPU-8932f937-0000", 2, "02", NULL);
     check(four, "", "CUDA_VISIBLE_DEVICES=GPU-8932", 0, "", NULL); /* the begin of four */
