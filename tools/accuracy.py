@@ -238,7 +238,7 @@ Where the set timed fewer than two boards of a generation, the interval has what
 - **MPT on an A100 SXM of 40 GB** is 7.9 % too slow since products reach more of their peak in the set.
 - **A laptop's board** is 14 % too fast: nobody says what limit it had.
 - **Products by PyTorch 2.11 on an H200** are 15 to 20 % too slow, and convolutions and small kernels too fast: its own steps are
-  16 % off, TinyLlama +23, ResNet-50 -14. A fit of that board alone leaves its models' errors as they are when they are left out.
+  15 % off, TinyLlama +25, ResNet-50 -14. A fit of that board alone leaves its models' errors as they are when they are left out.
 - **Libraries that choose among kernels** (convolutions of the V100 and the T4, attention and products by several libraries or by
   XLA) jump where a law of dimensions is smooth.
 - **Single kernels that follow one another** heat a board; inside a step they do not. Profiles fitted to kernels alone are not shipped.

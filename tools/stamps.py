@@ -17,7 +17,7 @@ FITS = ["hwprofiles/**/*.json"]
 # what writes it, beside the program; DIR, ZOO: tools/fit_public.sh says what they hold
 DOCUMENTS = {
     "ACCURACY.md": ("python3 tools/accuracy.py --adept PROGRAM --data DIR --models ZOO/train",
-                    FITS + ["data/measurements/**/*", "tools/accuracy.py", "tools/fit_public.sh"]),
+                    FITS + ["data/measurements/*.csv", "data/measurements/models/*", "tools/accuracy.py", "tools/fit_public.sh"]),
     "accuracy/POWER_LIMITS.md": ("python3 tools/power_limits.py --adept PROGRAM --data DIR --held-out -o docs/accuracy/POWER_LIMITS.md --plot docs/accuracy/POWER_LIMITS.svg",
                         ["hwprofiles/v100-pcie-32gb.json", "hwprofiles/a40.json", "data/models/*", "tools/power_limits.py"]),
     "SCHEDULING.md": ("python3 tools/scheduling.py --adept PROGRAM --traces TRACES -o docs/SCHEDULING.md",

@@ -94,7 +94,7 @@ END
 # ---- the thesis's A100, by cap and clock (data/measurements/thesis-a100), and the caps that its tables call best: with the host counted in
 if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
     measured=$ADEPT_SOURCE_DIR/data/measurements
-    expect_ok evaluate "$measured/thesis-a100/programs.csv" --gpu a100-sxm-40gb --models "$measured/models" --json
+    expect_ok evaluate "$measured/thesis-a100/programs.csv" --gpu a100-sxm-40gb --json
     checks=$((checks + 1))
     "$python" - out "$measured/thesis-a100/programs.csv" <<'END' || fail 'watts and times by cap and clock'
 import csv, json, sys
@@ -107,10 +107,10 @@ for row in json.load(open(sys.argv[1]))["rows"]:
         times.append(100 * abs(row["predicted"]["step_time_s"] / full_s / (1 + float(said["slower_percent"]) / 100) - 1))
 assert len(watts) == 15 and sum(watts) / 15 < 15 and len(times) == 3 and max(times) < 15, (watts, times)
 END
-    for best in 'product 300 --precision tf32 --input 1x8192x8192 --input 8192x8192' 'triad 200'; do
+    for best in 'models/product 300 --precision tf32 --input 1x8192x8192 --input 8192x8192' 'thesis-a100/triad 200'; do
         # shellcheck disable=SC2086  # options
         set -- $best && model=$1 cap=$2 && shift 2
-        expect_ok sweep "$measured/models/$model.pt" "$@" --gpu a100-sxm-40gb --mode infer --execution graphs \
+        expect_ok sweep "$measured/$model.pt" "$@" --gpu a100-sxm-40gb --mode infer --execution graphs \
             --host thesis-a100 --power-scope node --vary power_limit_w=100:400:50 --objective edp --json
         checks=$((checks + 1))
         "$python" -c '

@@ -124,7 +124,7 @@ static void how_the_optimizer_runs(void **state)
         f.prof.trainable_bytes = cases[i].gradient_bytes * 1e9;
         adept_prediction p = predict(&f);
         near(p.optimizer_s, cases[i].bytes * 1e9 / 0.8e12 * (cases[i].impl == ADEPT_IMPL_FUSED ? 1 : 1.25));
-        /* by foreach, AdamW's corrections take the host as long as 15 tensors more, which no kernel hides; not in a graph */
+        /* by foreach, AdamW's corrections take the host as long as 15 times the tensors; not in a graph */
         const bool foreach = cases[i].impl <= ADEPT_IMPL_FOREACH;
         near(p.step_time_s, without_s + p.optimizer_s + cases[i].kernels * 1e-6 + (foreach ? 16 : 1) * 64e-8);
         f.prof.execution = ADEPT_GRAPHS;

@@ -38,7 +38,7 @@ typedef struct adept_optimizer {
     /* of Newton and Schulz: only matrices are its own, one at a time; all else is AdamW's */
     double iterations;
     double double_operations;    /* FP64 instructions of PyTorch's fused kernel, whose constants are doubles */
-    double numbers;              /* 1: foreach's host works numbers out for each tensor, of its count of steps; else 0 */
+    double numbers;              /* 1: by foreach the host works out numbers of each tensor's steps; else 0 */
 } adept_optimizer;
 
 /** Has torch.optim a fused implementation of it on CUDA, beside its default? */
