@@ -170,7 +170,7 @@ static bool has_cache(const adept_block *block)
     return false;
 }
 
-/* An input or a buffer that is a cache by its name, as transformers and its exporters call them; NULL: there is none. */
+/* An input or a buffer that is a cache by its name, as transformers and its exporters call them; NULL: none. */
 static const char *cache_of(const adept_graph *graph)
 {
     static const char *const names[] = {"past_key", "past_value", "key_cache", "value_cache", "k_cache", "kv_cache"};
@@ -192,8 +192,9 @@ static adept_status check_generation(const adept_graph *graph, const adept_workl
                                graph->path);
     if (!has_cache(graph->body) && cache_of(graph))
         return adept_error_set(err, ADEPT_E_UNSUPPORTED,
-                               "%s: its cache, %s, has the length that the file fixed, so that it shows one token: mode "
-                               "infer predicts that; of a whole generation give the model's config.json or adept:FAMILY",
+                               "%s: its cache, %s, has the length that the file fixed, so that it shows one token: "
+                               "mode infer predicts that; of a whole generation give the model's config.json or "
+                               "adept:FAMILY",
                                graph->path, cache_of(graph));
     if (!has_cache(graph->body))
         return adept_error_set(

@@ -293,6 +293,10 @@ for thread in asked:
     thread.join()
 check(set(codes) <= {200, 503} and 200 in codes, f"five plans at once: {codes}")
 
+answer = expect(200, "POST", "/v1/plan", {"workload": sent["name"], "gpu": "h100", "gpus": 2, "mode": "generate", "prompt": 20, "tokens": 8, "execution": "graphs",
+                                          "minimise": "energy_per_token", "within_tpot_s": 1e-4, "batch_size": 4}, schema="Plan")
+check(all(p["generate"]["tpot_s"] <= 1e-4 for p in answer["layouts"]) and len(answer["front"]) > 0, "a plan of a generation")
+
 # queries as they arrive: the program's numbers
 with open(path + ".csv", "w") as file:
     file.write("prompt,tokens,share\n20,8,3\n60,20,1\n")
