@@ -47,7 +47,8 @@ void adept_layout_put_json(struct adept_json_writer *w, const adept_layout_predi
     adept_json_put_object(
         w, "memory",
         "worst_stage %g weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g unsharded_bytes %g "
-        "buffers_bytes %g other_bytes %g reused_bytes %g peak_bytes %g fragmentation_bytes %g capacity_bytes %g host_bytes %g fits %d",
+        "buffers_bytes %g other_bytes %g reused_bytes %g peak_bytes %g fragmentation_bytes %g capacity_bytes %g "
+        "host_bytes %g fits %d",
         (double)l->worst, worst->memory.weights_bytes, worst->memory.gradients_bytes, worst->memory.optimizer_bytes,
         worst->memory.activations_bytes, worst->unsharded_bytes, worst->buffers_bytes,
         worst->memory.other_bytes - worst->unsharded_bytes - worst->buffers_bytes, worst->memory.reused_bytes,

@@ -286,7 +286,8 @@ adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
 
 /* ---- what fits ---- */
 
-/* A step that ran fits; one that is predicted to take so much more than the board has was not run so. */
+/* A step that ran fits; one that is predicted to take so much more than the board has was not run so. Memory of rows
+ * that say recomputation and optimizer is predicted to 8 %. */
 #define SURELY_TOO_MUCH 1.08
 
 static bool may_fit(const adept_prediction *p)
