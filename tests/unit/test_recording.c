@@ -353,7 +353,8 @@ static void test_another_unit(void **state)
     (void)state;
     for (int counts = 0; counts <= 1; counts++)
         for (int sleeps = 0; sleeps <= 1; sleeps++) {
-            adept_recording *r = record((device){.mean_w = sleeps ? 1 : 0.2, .limit_w = 400, .counts = counts, .shows_power = !counts}, 0.05, 1);
+            adept_recording *r = record(
+                (device){.mean_w = sleeps ? 1 : 0.2, .limit_w = 400, .counts = counts, .shows_power = !counts}, 0.05, 1);
             const char *lost = adept_recording_track(r, 0)->lost;
             assert_int_equal(isnan(whole(r).energy_j), !sleeps);
             assert_true(sleeps ? !lost : lost && strstr(lost, "a thousandth of its limit (400 W)"));
@@ -921,7 +922,9 @@ int main(void)
         cmocka_unit_test(test_sensor_that_dies),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_clock_that_steps_back),
-        cmocka_unit_test(test_another_unit), cmocka_unit_test(test_counter_that_stops), cmocka_unit_test(test_counter_that_stands_still),
+        cmocka_unit_test(test_another_unit),
+        cmocka_unit_test(test_counter_that_stops),
+        cmocka_unit_test(test_counter_that_stands_still),
         cmocka_unit_test(test_samples_of_a_dead_counter),
         cmocka_unit_test(test_counter_that_stands_still_for_a_moment),
         cmocka_unit_test(test_zero_is_no_power),
