@@ -354,7 +354,8 @@ static void test_another_unit(void **state)
     for (int counts = 0; counts <= 1; counts++)
         for (int sleeps = 0; sleeps <= 1; sleeps++) {
             adept_recording *r = record(
-                (device){.mean_w = sleeps ? 1 : 0.2, .limit_w = 400, .counts = counts, .shows_power = !counts}, 0.05, 1);
+                (device){.mean_w = sleeps ? 1 : 0.2, .limit_w = 400, .counts = counts, .shows_power = !counts},
+                0.05, 1);
             const char *lost = adept_recording_track(r, 0)->lost;
             assert_int_equal(isnan(whole(r).energy_j), !sleeps);
             assert_true(sleeps ? !lost : lost && strstr(lost, "a thousandth of its limit (400 W)"));
