@@ -3,6 +3,7 @@
 #include "adept_grow.h"
 #include "deadline.h"
 #include "recorded.h"
+#include "units.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -441,11 +442,29 @@ static void lose_the_stopped(const adept_recording *r, adept_track_state *track)
         part == ADEPT_COMPONENT_UNCORE)
         return;
     double still_s = samples[n - 1].time_s - track->changed_s;
-    if (still_s <= 1 + 10 * fmax(r->period_s, fmax(track->shown.sensor->refresh_s, track->shown.refresh_s))) return;
+    if (still_s <= 0.5 + 5 * fmax(r->period_s, fmax(track->shown.sensor->refresh_s, track->shown.refresh_s))) return;
     while (moved > 1 && samples[moved - 1].energy_j == samples[moved - 2].energy_j)
         moved--;
     if (!r->is_emptied) track->shown.n_samples = moved;
     adept_track_lose(track, "its counter stood still in the last %.3g s", still_s);
+}
+
+/* A board, or a machine, that draws less than a thousandth of the limit that it states tells another unit: drivers and
+ * firmware mix W, mW and uW. */
+static void lose_the_tiny(adept_track_state *track)
+{
+    const adept_sensor *sensor = track->shown.sensor;
+    const adept_sample *first = track->samples, *last = first + track->shown.n_samples - 1;
+    const double limit_w = sensor->most_power_w / ADEPT_PEAK;
+
+    if (track->shown.n_samples < 2 || track->shown.lost || !(limit_w > 0) ||
+        (sensor->component != ADEPT_COMPONENT_GPU && sensor->component != ADEPT_COMPONENT_NODE))
+        return;
+    double mean_w = (last->energy_j - first->energy_j) / (last->time_s - first->time_s);
+    if (!(mean_w > 0) || mean_w >= 1e-3 * limit_w) return;
+    adept_track_lose(track, "it tells %s, less than a thousandth of its limit (%s): the unit is another one",
+                     adept_units_watt(mean_w).s, adept_units_watt(limit_w).s);
+    track->shown.is_contradicted = true;
 }
 
 /* A device that fell silent before the end, or began to speak behind the begin, measured only a part. */
@@ -476,6 +495,7 @@ void adept_recording_finish(adept_recording *r)
     for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++) {
         lose_the_dead(&r->tracks[i]);
         lose_the_stopped(r, &r->tracks[i]);
+        lose_the_tiny(&r->tracks[i]);
         lose_the_silent(r, &r->tracks[i]);
         adept_track_compare(&r->tracks[i]);
         /* The dies of a package have zones of their own, and on some processors one counter: AMD's Zen 1 and 2. */

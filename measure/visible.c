@@ -141,7 +141,8 @@ static bool take_word(gpu_list *to, const gpu_list *from, const char *word, cons
 }
 
 /* Reduce a list to what a variable names of it. Words that name none end it, as CUDA and ROCm have it: "-1",
- * "NoDevFiles". With CUDA, a list that names a GPU twice names none (PyTorch's torch/cuda/__init__.py has both rules). */
+ * "NoDevFiles". With CUDA, a list that names a GPU twice names none. PyTorch's torch/cuda/__init__.py has both rules.
+ */
 static void reduce(gpu_list *list, char *const *values, size_t variable, const adept_sensor *const *sensors)
 {
     const char *value = values[variable];

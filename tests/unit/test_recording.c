@@ -19,6 +19,7 @@ typedef struct device {
     double dies_at_s, silent_from_s, silent_to_s;
     double clock_steps_at_s; /* from then on for 50 ms, readings carry a time that was 5 s before */
     bool counts, shows_power, is_still, is_slow, is_doubtful;
+    double limit_w;                /* of a board, which states it */
     double stops_at_s;             /* from then on its counter stands still */
     double zero_from_s, zero_to_s; /* its power is 0 W between them */
     double mean_s;
@@ -54,6 +55,8 @@ static void find(adept_sensor_search *search)
     s->component = ADEPT_COMPONENT_CPU;
     s->range_j = the_device.range_j;
     s->most_power_w = the_device.range_j > 0 ? 400 : 0;
+    if (the_device.limit_w > 0) s->component = ADEPT_COMPONENT_GPU;
+    if (the_device.limit_w > 0) s->most_power_w = ADEPT_PEAK * the_device.limit_w;
     s->refresh_s = the_device.refresh_s;
     s->is_slow = the_device.is_slow;
     s->is_doubtful = the_device.is_doubtful;
@@ -342,6 +345,22 @@ static void test_counter_that_stops(void **state)
     r = record((device){.mean_w = 100, .counts = true, .refresh_s = 0.9}, 0.05, 3.5);
     assert_null(adept_recording_track(r, 0)->lost);
     adept_recording_free(r);
+}
+
+/* mW taken for uW, and mJ for uJ: 0.2 W of a board of 400 W. */
+static void test_another_unit(void **state)
+{
+    (void)state;
+    for (int counts = 0; counts <= 1; counts++)
+        for (int sleeps = 0; sleeps <= 1; sleeps++) {
+            adept_recording *r = record(
+                (device){.mean_w = sleeps ? 1 : 0.2, .limit_w = 400, .counts = counts, .shows_power = !counts},
+                0.05, 1);
+            const char *lost = adept_recording_track(r, 0)->lost;
+            assert_int_equal(isnan(whole(r).energy_j), !sleeps);
+            assert_true(sleeps ? !lost : lost && strstr(lost, "a thousandth of its limit (400 W)"));
+            adept_recording_free(r);
+        }
 }
 
 /* What was taken of a counter before it proved dead is no debt: there is nothing more to take. */
@@ -904,7 +923,9 @@ int main(void)
         cmocka_unit_test(test_sensor_that_dies),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_clock_that_steps_back),
-        cmocka_unit_test(test_counter_that_stops), cmocka_unit_test(test_counter_that_stands_still),
+        cmocka_unit_test(test_another_unit),
+        cmocka_unit_test(test_counter_that_stops),
+        cmocka_unit_test(test_counter_that_stands_still),
         cmocka_unit_test(test_samples_of_a_dead_counter),
         cmocka_unit_test(test_counter_that_stands_still_for_a_moment),
         cmocka_unit_test(test_zero_is_no_power),

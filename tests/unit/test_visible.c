@@ -102,7 +102,8 @@ static void cuda(void **state)
     check(four, "", "CUDA_VISIBLE_DEVICES=0 1", 1, "0", NULL);
     check(four, "", "CUDA_VISIBLE_DEVICES=2:0", 1, "2", NULL);
     check(four, "", "CUDA_VISIBLE_DEVICES=1,,2", 1, "1", NULL);
-    check(four, "", "CUDA_VISIBLE_DEVICES=MIG-GPU-8932f937-0003/1/0,MIG-GPU-8932f937-0003/2/0", 1, "3", "a MIG instance");
+    check(four, "", "CUDA_VISIBLE_DEVICES=MIG-GPU-8932f937-0003/1/0,MIG-GPU-8932f937-0003/2/0", 1, "3",
+          "a MIG instance");
     check(four, "", "CUDA_VISIBLE_DEVICES=GPU-8932f937-0002", 1, "2", NULL);
     check(four, "", "CUDA_VISIBLE_DEVICES=GPU-8932F937-0002,GPU-8932f937-0000", 2, "02", NULL);
     check(four, "", "CUDA_VISIBLE_DEVICES=GPU-8932", 0, "", NULL); /* the begin of four */

@@ -11,8 +11,7 @@
 
 const char *adept_compare_quantity_name(size_t quantity)
 {
-    static const char *const names[ADEPT_COMPARE_QUANTITIES] = {"time",  "power", "energy",
-                                                                 "other", "edp",   "ed2p"};
+    static const char *const names[ADEPT_COMPARE_QUANTITIES] = {"time", "power", "energy", "other", "edp", "ed2p"};
 
     return quantity < ADEPT_COMPARE_QUANTITIES ? names[quantity] : NULL;
 }
@@ -421,8 +420,7 @@ static adept_status add_side(adept_compare *c, int side, const char *region, ade
 /* Of a step where one side is predicted, else of the whole run. */
 static void add_products(adept_compare *c)
 {
-    const bool step =
-        c->sides[0].kind == ADEPT_COMPARE_PREDICTED || c->sides[1].kind == ADEPT_COMPARE_PREDICTED;
+    const bool step = c->sides[0].kind == ADEPT_COMPARE_PREDICTED || c->sides[1].kind == ADEPT_COMPARE_PREDICTED;
 
     for (int side = 0; side < 2; side++) {
         double time_s = value_of(c, side, ADEPT_COMPARE_TIME, "%s", step ? "step time" : "time")->value;
