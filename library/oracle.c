@@ -106,21 +106,22 @@ static adept_status set_run(adept_run *out, const adept_request *r, adept_error 
 {
     adept_status status = check_request(r, err);
     if (status != ADEPT_OK) return status;
-    memset(out, 0, sizeof *out); /* what stands between members too: a plan compares runs by their bytes */
-    out->gpus = r->gpus;
-    out->power_limit_w = r->power_limit_w;
-    out->clock_hz = r->clock_hz;
-    out->granularity = r->oracle->granularity;
-    out->nodes = r->nodes;
-    out->internode_bytes_per_s = r->internode_bytes_per_s;
-    out->internode_latency_s = r->internode_latency_s;
-    out->allreduce = r->allreduce;
-    out->link = r->link;
-    out->overlap = r->overlap;
-    out->bucket_bytes = r->bucket_bytes;
-    out->host_launch_s = r->host_launch_s;
-    out->host_step_s = r->host_step_s;
-    out->host_sample_s = r->host_sample_s;
+    *out = (adept_run){
+        .gpus = r->gpus,
+        .power_limit_w = r->power_limit_w,
+        .clock_hz = r->clock_hz,
+        .granularity = r->oracle->granularity,
+        .nodes = r->nodes,
+        .internode_bytes_per_s = r->internode_bytes_per_s,
+        .internode_latency_s = r->internode_latency_s,
+        .allreduce = r->allreduce,
+        .link = r->link,
+        .overlap = r->overlap,
+        .bucket_bytes = r->bucket_bytes,
+        .host_launch_s = r->host_launch_s,
+        .host_step_s = r->host_step_s,
+        .host_sample_s = r->host_sample_s,
+    };
     status = set_host(&out->host, r->host, err);
     for (const char *const *word = r->words; word && *word && status == ADEPT_OK; word++) {
         const adept_field *f;

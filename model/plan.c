@@ -357,17 +357,27 @@ static void find_plain(adept_plan *plan)
                         check_run(&plan->alone, plan, &alone, NULL) == ADEPT_OK;
 }
 
-#define AFTER_CLOCK offsetof(adept_run, host)
-#define END_OF_WORDS offsetof(adept_run, saturation)
-_Static_assert(AFTER_CLOCK == 2 * sizeof(int64_t) + 2 * sizeof(double), "GPUs, nodes, limit and clock stand before it");
+/* Does a run say more than GPUs, limit and clock? By its members: what stands between them is nobody's. */
+static bool says_more(const adept_run *run)
+{
+#define SAID_COUNT(value) value
+#define SAID_AMOUNT(value) value
+#define SAID_SIZED(value) value
+#define SAID_WORD(value) value
+#define SAID_SWITCH(value) value
+#define SAID_NODE(value) value
+#define SAID_STAGES(value) value.n
+#define SAID(name, kind, ...) +(SAID_##kind(run->name) != 0)
+    return 0 ADEPT_RUN_FIELDS(SAID) !=
+           (run->gpus != 0) + (run->nodes != 0) + (run->power_limit_w != 0) + (run->clock_hz != 0);
+}
 
 adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *asked,
                                   adept_error *err)
 {
     static const adept_run nothing = {0};
     const adept_run *run = asked ? asked : &nothing;
-    if (!plan->alone.plain || run->gpus < 0 || run->nodes < 0 || run->nodes > 1 ||
-        memcmp(&run->host, &nothing.host, END_OF_WORDS - AFTER_CLOCK) != 0) {
+    if (!plan->alone.plain || run->gpus < 0 || run->nodes < 0 || run->nodes > 1 || says_more(run)) {
         adept_run own = *run;
         own.granularity = plan->granularity;
         return check_run(out, plan, &own, err);
