@@ -266,6 +266,12 @@ static void merged_operators_are_spread(void **state)
     near(c.exposed_s, 1.5);
 }
 
+/* The next number of a series, between 0 and `most`. */
+static double drawn(uint64_t seed, uint64_t *next, double most)
+{
+    return adept_random(seed, ADEPT_RANDOM_TEMPLATES, (*next)++) * most;
+}
+
 /* Gradients of layers that repeat, with some before and behind them, sent one by one and folded: under laws and paces
  * of which any bucket may be the one from which on the links never rest. */
 static void repeats_stand_for_those_between_them(void **state)
@@ -274,7 +280,7 @@ static void repeats_stand_for_those_between_them(void **state)
     static adept_ready_gradient gradients[600];
     size_t n_folded = 0;
     for (uint64_t seed = 0, next = 0; seed < 400; seed++) {
-#define DRAW(n) (adept_random(seed, ADEPT_RANDOM_TEMPLATES, next++) * (n))
+#define DRAW(n) drawn(seed, &next, n)
         const size_t ahead = (size_t)DRAW(5), period = 1 + (size_t)DRAW(6), times = (size_t)DRAW(60),
                      behind = (size_t)DRAW(5), broken = (size_t)DRAW(600);
         adept_buckets all = {.gradients = gradients, .rest_bytes = DRAW(2)}, cut;
