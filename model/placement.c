@@ -76,6 +76,7 @@ static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adep
 
 adept_status adept_place_limits(double *row, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
+    if ((double)run->gpus > 0x1p31) return adept_error_set(err, ADEPT_E_USAGE, "more than 2^31 GPUs");
     adept_status status = check_limit(run->power_limit_w, hw, err);
     if (status == ADEPT_OK) status = check_clock(run->clock_hz, hw, err);
     row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : hw->specs.tdp_w;
@@ -162,7 +163,6 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     adept_mesh_words layout = adept_run_mesh(run);
     layout.global_batch = 0; /* whose passes it is, a plan does not know */
     if (run->gpus < 0) return adept_error_set(err, ADEPT_E_USAGE, "the number of GPUs must be at least 1");
-    if ((double)run->gpus > 0x1p31) return adept_error_set(err, ADEPT_E_USAGE, "more than 2^31 GPUs");
     if (adept_mesh_is_said(&layout)) {
         adept_mesh mesh;
         adept_status sums = adept_mesh_of(&mesh, &layout, NULL, err);

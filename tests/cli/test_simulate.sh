@@ -147,7 +147,7 @@ users = collections.Counter(r["user"] for r in csv.DictReader(open(sys.argv[2]))
 assert users["user0"] > 0.4 * sum(users.values()) > 3 * users["user1"] * 0.4, users
 jain = {p["name"]: p["outcome"]["jain"]["mean"] for p in json.load(open(sys.argv[3]))["policies"]}
 for policy, printed in ("pollux", 0.99), ("zeus", 0.99), ("themis", 0.89), ("hades", 0.89):  # figure 5.7
-    assert abs(jain[policy] - printed) < 0.02, jain
+    assert abs(jain[policy] - printed) < 0.03, jain
 CHECK
 
 # ---- an independent simulator
