@@ -1,6 +1,6 @@
 /* Some 100,000 points of a saved profile, as `adept sweep --csv` works them out and writes them (to /dev/null): over
- * runs, and over numbers of the hardware, where every point is another GPU. Beside it one adept_predict() and printf for each
- * of some points. CPU time of one core. Usage: bench_sweep PROFILE... */
+ * runs, and over numbers of the hardware, where every point is another GPU. Beside it one adept_predict() and printf
+ * for each of some points. CPU time of one core. Usage: bench_sweep PROFILE... */
 #include "adept_sweep_answers.h"
 #include "saved_models.h"
 #include "sweep_rows.h"

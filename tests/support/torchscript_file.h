@@ -3,7 +3,8 @@
 #define ADEPT_TEST_TORCHSCRIPT_FILE_H
 #include "adept_import.h"
 
-/** Loads libtorch here, if it is there: the processes that models are read in inherit it, and each takes a tenth of the time. */
+/** Loads libtorch here, if it is there: the processes that models are read in inherit it, and each takes a tenth of the
+ *  time. */
 void test_torchscript_inherit(void);
 adept_status test_torchscript_check(const char *path, bool trust, adept_error *err);
 /** Checked, and then loaded by libtorch or what options->torch_module stands for. */
