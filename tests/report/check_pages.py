@@ -334,6 +334,18 @@ def check_live(page, folder):
                                   check=True, stdout=subprocess.PIPE, text=True).stdout
             check(f"Step time  {shown} " in said, f"the slider shows {shown}, the program says {said[:600]}")
             print(f"a moved slider's figures: {moved_ms:.0f} ms")
+            page.evaluate("document.getElementById('batch_size-0').focus()")
+            for kind in ("rawKeyDown", "keyUp"):
+                page.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+            by_key = page.evaluate(f"""new Promise(done => {{
+                const tile = () => document.querySelector('#headline .tile dd').firstChild.textContent, begin = performance.now();
+                const look = () => tile() !== {json.dumps(shown)} || performance.now() - begin > 20000 ? done(tile()) : setTimeout(look, 20);
+                look();
+            }})""")
+            said = subprocess.run([os.environ["ADEPT"], "predict", "tinyllama_1.1b", "--gpu", "h100-sxm-80gb", "--precision", "bf16", "--batch", "16"],
+                                  check=True, stdout=subprocess.PIPE, text=True).stdout
+            check(f"Step time  {by_key} " in said, f"by keyboard the slider shows {by_key}, the program says {said[:600]}")
+            page.evaluate(MOVED)
             page.evaluate(until("location.hash.includes('batch_size=8')"))
             link = page.evaluate("location.hash")
             check("batch_size=8" in link and "precision=bf16" in link, f"the link is {link}")
