@@ -79,23 +79,6 @@ static double power_around_w(const adept_track *track, double time_s)
     return fmax(a->power_w, a[1].power_w);
 }
 
-/* Power readings: between two of them, the power lies between the two. Where each is the mean of some time, the first
- * may be of what flowed before, and the last does not show yet what flowed at the end: as much as that time's whole
- * energy each. */
-static void bound_power(adept_energy *e, const adept_track *track, double begin_s, double end_s)
-{
-    e->low_j = e->high_j = e->energy_j;
-    for (size_t i = sample_before(track, begin_s); i + 1 < track->n_samples && track->samples[i].time_s < end_s; i++) {
-        const adept_sample *a = &track->samples[i], *b = a + 1;
-        double inside_s = fmin(end_s, b->time_s) - fmax(begin_s, a->time_s);
-        if (!(inside_s > 0)) continue;
-        e->low_j -= inside_s * fabs(b->power_w - a->power_w) / 2;
-        e->high_j += inside_s * fabs(b->power_w - a->power_w) / 2;
-    }
-    e->low_j = fmax(0, e->low_j - track->sensor->mean_s * power_around_w(track, begin_s));
-    e->high_j += track->sensor->mean_s * power_around_w(track, end_s);
-}
-
 static double peak_power_w(const adept_track *track, double begin_s, double end_s)
 {
     double peak_w = NAN;
@@ -103,6 +86,35 @@ static double peak_power_w(const adept_track *track, double begin_s, double end_
     for (size_t i = sample_before(track, begin_s); i < track->n_samples && track->samples[i].time_s <= end_s; i++)
         if (track->samples[i].time_s >= begin_s) peak_w = fmax(peak_w, track->samples[i].power_w);
     return peak_w;
+}
+
+/* Power readings: between two of them, the power lies between the two, unless the sensor fell silent: then it was
+ * anything up to the greatest that was seen. Where each is the mean of some time, the first may be of what flowed
+ * before, and the last does not show yet what flowed at the end: as much as that time's whole energy each. */
+static void bound_power(adept_energy *e, const adept_track *track, double begin_s, double end_s)
+{
+    const adept_sample *first = track->samples, *last = first + track->n_samples - 1;
+    /* The mean distance of samples, several times over: periods have a random part, and a busy machine is late. */
+    double silence_s = track->n_silent > 0 ? 5 * (last->time_s - first->time_s) / (double)(track->n_samples - 1) : NAN;
+    double peak_w = NAN;
+
+    e->low_j = e->high_j = e->energy_j;
+    for (size_t i = sample_before(track, begin_s); i + 1 < track->n_samples && track->samples[i].time_s < end_s; i++) {
+        const adept_sample *a = &track->samples[i], *b = a + 1;
+        double inside_s = fmin(end_s, b->time_s) - fmax(begin_s, a->time_s);
+        if (!(inside_s > 0)) continue;
+        if (b->time_s - a->time_s > silence_s) {
+            if (isnan(peak_w)) peak_w = peak_power_w(track, first->time_s, last->time_s);
+            double guess_j = energy_until(track, fmin(end_s, b->time_s)) - energy_until(track, fmax(begin_s, a->time_s));
+            e->low_j -= guess_j;
+            e->high_j += inside_s * peak_w - guess_j;
+            continue;
+        }
+        e->low_j -= inside_s * fabs(b->power_w - a->power_w) / 2;
+        e->high_j += inside_s * fabs(b->power_w - a->power_w) / 2;
+    }
+    e->low_j = fmax(0, e->low_j - track->sensor->mean_s * power_around_w(track, begin_s));
+    e->high_j += track->sensor->mean_s * power_around_w(track, end_s);
 }
 
 adept_energy adept_track_energy(const adept_track *track, double begin_s, double end_s)
