@@ -283,7 +283,13 @@ static adept_status check_queries(const adept_queries *q, const adept_profile *p
     if (profile->mode != ADEPT_MODE_GENERATE)
         return adept_error_set(err, ADEPT_E_USAGE, "queries: the workload is of mode %s, not generate",
                                adept_mode_name((size_t)profile->mode));
-    if (!(q->rate_per_s > 0.0 && isfinite(q->rate_per_s)) || q->requests < 0 || q->requests > 10000000 ||
+    const bool trace = q->arrivals_s != NULL;
+    if (trace && (q->rate_per_s != 0.0 || q->requests != 0 || q->seed != 0))
+        return adept_error_set(err, ADEPT_E_USAGE, "queries: rate_per_s, requests and seed do not act with arrivals_s");
+    for (size_t i = 0; trace && i < q->n_rows; i++)
+        if (!isfinite(q->arrivals_s[i]) || fabs(q->arrivals_s[i]) > 1e11 || (i > 0 && q->arrivals_s[i] < q->arrivals_s[i - 1]))
+            return adept_error_set(err, ADEPT_E_USAGE, "queries: arrivals_s are seconds in order: that of row %zu is not", i);
+    if ((!trace && !(q->rate_per_s > 0.0 && isfinite(q->rate_per_s))) || q->requests < 0 || q->requests > 10000000 ||
         (q->requests > 0 && q->requests < 100) || q->seed < 0)
         return adept_error_set(err, ADEPT_E_USAGE,
                                "queries: a rate_per_s above 0, 100 to 10,000,000 requests and a seed from 0 on are "
@@ -318,8 +324,15 @@ adept_status adept_predict_mix(char **text, const adept_workload *workload, cons
     adept_mix_row *rows = calloc(queries->n_rows, sizeof *rows);
     if (!rows) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     for (size_t i = 0; i < queries->n_rows; i++)
-        rows[i] = (adept_mix_row){queries->rows[i].prompt, queries->rows[i].tokens, queries->rows[i].share};
-    const adept_mix mix = {rows, queries->n_rows, queries->rate_per_s, queries->requests, queries->seed, end_ns};
+        rows[i] = (adept_mix_row){queries->rows[i].prompt, queries->rows[i].tokens, queries->rows[i].share,
+                                  queries->arrivals_s ? queries->arrivals_s[i] : 0.0};
+    const adept_mix mix = {.rows = rows,
+                           .n_rows = queries->n_rows,
+                           .trace = queries->arrivals_s != NULL,
+                           .rate_per_s = queries->rate_per_s,
+                           .queries = queries->requests,
+                           .seed = queries->seed,
+                           .end_ns = end_ns};
     status = adept_mix_predict(&p, &passes, &mix, workload->profile, walk_lengths, &all, request->oracle->hw, &run,
                                err);
     adept_pass_table_free(&passes);

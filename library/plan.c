@@ -25,6 +25,14 @@ static adept_status set_word(adept_plan_words *asked, adept_run *run, adept_work
     return adept_library_set_word(&f, run, adept_run_field, word, err);
 }
 
+static uint64_t tried(unsigned set)
+{
+    uint64_t n = 0;
+    for (; set; set &= set - 1)
+        n++;
+    return n > 0 ? n : 1;
+}
+
 static double or_unknown(double value)
 {
     return value > 0.0 ? value : NAN;
@@ -49,7 +57,9 @@ adept_status adept_plan_layouts(char **text, const adept_workload *workload, con
     adept_layout_answer *answer = calloc(1, sizeof *answer);
     if (!answer) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     /* all walks together take what one may */
-    config.memory_bytes = (config.memory_bytes > 0 ? config.memory_bytes : ADEPT_MEMORY_BYTES) / ADEPT_PLAN_BATCHES;
+    config.memory_bytes = (config.memory_bytes > 0 ? config.memory_bytes : ADEPT_MEMORY_BYTES) /
+                          (ADEPT_PLAN_BATCHES * tried(asked.try_precision) * tried(asked.try_weights) *
+                           tried(asked.try_kv_cache));
     const adept_job_spec prices = {.carbon_g_per_kwh = NAN,
                                    .price_per_kwh = or_unknown(asked.price_per_kwh),
                                    .gpu_hour_price = or_unknown(asked.gpu_hour_price),
@@ -59,6 +69,9 @@ adept_status adept_plan_layouts(char **text, const adept_workload *workload, con
                                      .graph = workload->graph,
                                      .config = &config,
                                      .batch_size = batch.batch_size,
+                                     .precisions = asked.try_precision,
+                                     .weights = asked.try_weights,
+                                     .caches = asked.try_kv_cache,
                                      .hw = gpu->hw,
                                      .run = run,
                                      .minimise = (adept_layout_goal)asked.minimise,

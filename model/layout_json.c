@@ -13,6 +13,7 @@ static void put_stage(adept_json_writer *w, const adept_stage_prediction *s)
         s->blocks, s->params, s->micro_s, s->forward_s, s->backward_s, s->again_s, s->tensor_s, s->context_s,
         s->expert_s, s->data_s, s->optimizer_s, s->in_flight, s->busy_s, s->wait_s, s->power_w, s->clock_ratio,
         s->memory.peak_bytes);
+    if (s->prompt_s > 0.0) adept_json_put_number(w, "prompt_s", s->prompt_s);
     adept_json_end_object(w);
 }
 

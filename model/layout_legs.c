@@ -66,6 +66,7 @@ static void add_leg(legs *l, const adept_profile_leg *leg, const adept_stage_wor
         sum.tensor_s = all->tensor_s + times * s->tensor_s;
         sum.expert_s = all->expert_s + times * s->expert_s;
         sum.micro_s = all->micro_s + times * s->micro_s;
+        sum.prompt_s = all->prompt_s + (leg->reads ? times * s->micro_s : 0.0);
         sum.busy_s = all->busy_s + times * busy_s;
         sum.wait_s = all->wait_s + times * (time_s - busy_s);
         sum.clock_ratio = clock;
@@ -118,6 +119,7 @@ static adept_status fill(legs *l, adept_stage_work *work)
     plan->samples = (double)m->global_batch / (double)m->gpus;
     plan->queries = (double)(m->micro_batch * m->micro_batches);
     plan->n_kept = worst->n_kept;
+    plan->positions = (double)x->prof->prompt + plan->tokens + x->prof->positions_left;
     memcpy(plan->kept, worst->kept, sizeof plan->kept);
     plan->passing_bytes = worst->memory.activations_bytes;
     plan->lost_share = ADEPT_LAYOUT_LOST;

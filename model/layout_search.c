@@ -288,7 +288,7 @@ static adept_status try_generation(searcher *t, const adept_run *run, adept_erro
     return ADEPT_OK;
 }
 
-/* Replicas, tensor, pipeline and expert parallel GPUs at all batches and limits. As many batches take turns as a
+/* Replicas, tensor, pipeline and expert parallel GPUs at all precisions, batches and limits. As many batches take turns as a
  * pipeline has stages, so that none waits. */
 static adept_status walk_generations(searcher *t, adept_error *err)
 {
@@ -318,7 +318,10 @@ static adept_status walk_generations(searcher *t, adept_error *err)
             }
         }
         const bool none_fits = s->searched > searched && s->too_large - too_large == s->searched - searched;
-        if (none_fits && s->shard.of < 2) break; /* larger ones neither; a shard sees not all */
+        if (!none_fits || s->shard.of > 1) continue; /* a shard sees not all */
+        while (t->profile + 1 < s->n_profiles &&
+               s->profiles[t->profile + 1]->batch_size > s->profiles[t->profile]->batch_size)
+            t->profile++; /* larger ones of the same precision neither */
     }
     return s->searched > 0.0 || s->illegal == 0.0 ? ADEPT_OK : adept_error_set(err, status, "%s", first.message);
 }

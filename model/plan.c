@@ -426,6 +426,7 @@ static adept_status add_legs(adept_plan *plan, const adept_profile *prof, const 
     plan->tokens = prof->mode == ADEPT_MODE_GENERATE ? (double)prof->tokens : 0.0;
     plan->n_kept = prof->n_kept;
     memcpy(plan->kept, prof->kept, sizeof plan->kept);
+    plan->positions = (double)prof->prompt + plan->tokens + prof->positions_left;
     plan->passing_bytes = prof->activations_bytes + prof->temporary_bytes;
     plan->queries = plan->samples;
     plan->lost_share = FRAGMENTATION_SHARE;
@@ -771,7 +772,7 @@ void adept_plan_generation(adept_generation *out, const adept_plan *plan, const 
     const double gpus = run->row[ADEPT_ROW_GPUS];
     const adept_memory *memory = &plan->memory[gpus > 1.0];
     *out =
-        (adept_generation){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE, ADEPT_BOUND_COMPUTE};
+        (adept_generation){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE, ADEPT_BOUND_COMPUTE};
     if (!(plan->tokens > 0.0)) return;
     out->prompt_bound = step->first_bound;
     out->answer_bound = step->rest_bound;
@@ -789,7 +790,8 @@ void adept_plan_generation(adept_generation *out, const adept_plan *plan, const 
     const double left = (memory->capacity_bytes - memory->peak_bytes) / (1.0 + plan->lost_share);
     const double grows = plan->passing_bytes + memory->kv_bytes;
     out->largest_batch = fmax(0.0, floor((left + grows) / grows * plan->queries));
-    out->longest_context = longest_context(plan, left + memory->kv_bytes);
+    out->cache_tokens = longest_context(plan, left + memory->kv_bytes);
+    out->longest_context = fmin(plan->positions, out->cache_tokens);
 }
 
 void adept_estimate_none(adept_estimate *out, adept_status status)

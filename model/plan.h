@@ -49,6 +49,7 @@ struct adept_plan {
     double tokens;        /* of an answer; 0: no generation */
     size_t n_kept;        /* what its cache takes of one GPU */
     adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
+    double positions;     /* that a table has; INFINITY: there is none */
     double passing_bytes; /* memory that grows with the batch, beside the cache */
     double queries;       /* that a GPU has a part of at one time */
     double lost_share;    /* of all tensors, to fragmentation */

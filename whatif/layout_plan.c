@@ -15,26 +15,82 @@
 
 /* ---- the model, by micro-batch ---- */
 
-static adept_status walk_batches(adept_layout_answer *a, const adept_layout_question *q, adept_error *err)
+/* All types that a generation is tried in. */
+static adept_status list_variants(adept_layout_answer *a, const adept_layout_question *q, adept_error *err)
+{
+    const adept_workload_config *c = q->config;
+    const unsigned precisions = q->precisions ? q->precisions : 1u << c->precision,
+                   weights = q->weights ? q->weights : 1u << c->weights,
+                   caches = q->caches ? q->caches : 1u << c->kv_cache;
+    for (unsigned p = 0; p < ADEPT_PRECISION_COUNT; p++) {
+        for (unsigned w = 0; w < ADEPT_STORED_COUNT; w++) {
+            for (unsigned k = 0; k < ADEPT_STORED_COUNT; k++) {
+                if (!(precisions >> p & 1) || !(weights >> w & 1) || !(caches >> k & 1)) continue;
+                if (a->n_variants == ADEPT_PLAN_VARIANTS)
+                    return adept_error_set(err, ADEPT_E_USAGE, "more than %d precisions, weights and caches together",
+                                           ADEPT_PLAN_VARIANTS);
+                a->variants[a->n_variants++] = (adept_plan_variant){(adept_precision)p, (adept_stored)w, (adept_stored)k, ""};
+            }
+        }
+    }
+    return ADEPT_OK;
+}
+
+/* Can the board run it? Of one GPU, whatever fits. */
+static adept_status try_variant(const adept_profile *profile, const adept_layout_question *q, adept_error *err)
+{
+    adept_prediction p;
+    const adept_run run = {.gpus = 1};
+    return adept_predict(&p, profile, q->hw, &run, err);
+}
+
+static adept_status walk_variant(adept_layout_answer *a, const adept_layout_question *q, adept_plan_variant *v,
+                                 adept_error *err)
 {
     const bool generates = q->config->mode == ADEPT_MODE_GENERATE;
     const int64_t given = q->batch_size, most = generates ? INT64_MAX : q->run.global_batch;
     const size_t n_batches = generates ? ADEPT_PLAN_BATCHES : ADEPT_PLAN_TRAINING_BATCHES;
-    for (int64_t batch = given > 0 ? given : 1; a->search.n_profiles < n_batches && batch <= most;
-         batch *= 2) {
+    int64_t batch = given > 0 ? given : 1;
+    for (size_t made = 0; made < n_batches && batch <= most; made++, batch *= 2) {
         const size_t n = a->search.n_profiles;
         adept_workload_config config = *q->config;
         const adept_workload_config asked = {.batch_size = batch};
         adept_workload_config_over(&config, &asked);
+        config.precision = v->precision, config.weights = v->weights, config.kv_cache = v->kv_cache;
         if (n > 0 && q->end_ns > 0 && adept_clock_ns() > q->end_ns)
             return adept_error_set(err, ADEPT_E_USAGE, "walking the model takes longer than the search may");
         adept_status status = adept_profile_build(&a->made[n], q->graph, adept_handlers(), &config, NULL, NULL, err);
         if (status != ADEPT_OK) return status;
+        if (made == 0 && a->n_variants > 1 && (status = try_variant(a->made[n], q, err)) != ADEPT_OK) {
+            adept_profile_free(a->made[n]);
+            a->made[n] = NULL;
+            return status;
+        }
         a->profiles[n] = a->made[n];
+        a->variant_of[n] = v;
         a->search.n_profiles++;
         if (given > 0) break;
     }
     return ADEPT_OK;
+}
+
+/* What the model or the board cannot do is left out, with its reason. */
+static adept_status walk_batches(adept_layout_answer *a, const adept_layout_question *q, adept_error *err)
+{
+    adept_status status = list_variants(a, q, err);
+    for (size_t i = 0; i < a->n_variants && status == ADEPT_OK; i++) {
+        adept_plan_variant *v = &a->variants[i];
+        const size_t before = a->search.n_profiles;
+        adept_error why = {0};
+        status = walk_variant(a, q, v, &why);
+        if (status == ADEPT_OK) continue;
+        const bool own = a->n_variants > 1 && before == a->search.n_profiles && status != ADEPT_E_NOMEM;
+        if (!own) return adept_error_set(err, status, "%s", why.message);
+        snprintf(v->left_out, sizeof v->left_out, "%.*s", (int)sizeof v->left_out - 1, why.message);
+        if (i + 1 < a->n_variants || a->search.n_profiles > 0) status = ADEPT_OK;
+        if (status != ADEPT_OK) (void)adept_error_set(err, status, "%s", why.message);
+    }
+    return status;
 }
 
 /* ---- what several machines search ---- */
@@ -55,19 +111,21 @@ static void words_text(char text[WORDS_BYTES], const adept_field *(*field_at)(si
 
 static void put_asked(adept_json_writer *w, const adept_layout_question *q)
 {
-    char run[WORDS_BYTES], work[WORDS_BYTES];
+    char run[WORDS_BYTES], work[WORDS_BYTES], tried[WORDS_BYTES];
     words_text(run, adept_run_field, &q->run);
     words_text(work, adept_workload_field, &q->config->words);
+    const adept_plan_words types = {.try_precision = q->precisions, .try_weights = q->weights, .try_kv_cache = q->caches};
+    words_text(tried, adept_plan_field, &types);
     adept_json_put_object(w, "asked",
                           "model %s gpu %s gpus %g global_batch %g minimise %s within %g trainer %s limits %g batch %g "
                           "gpu_second_price %g node_second_price %g joule_price %g within_ttft_s %g within_tpot_s %g "
-                          "run %s workload %s",
+                          "run %s workload %s tried %s",
                           q->model, q->hw->name, (double)q->run.gpus, (double)q->run.global_batch,
                           adept_layout_goal_name((size_t)q->minimise), isinf(q->within) ? NAN : q->within,
                           adept_trainer_name((size_t)q->run.trainer), (double)(q->n_limits > 1 ? q->n_limits : 1),
                           q->batch_size > 0 ? (double)q->batch_size : NAN, q->rates.gpu_second, q->rates.node_second,
                           q->rates.joule, q->ttft_limit_s > 0.0 ? q->ttft_limit_s : NAN,
-                          q->tpot_limit_s > 0.0 ? q->tpot_limit_s : NAN, run, work);
+                          q->tpot_limit_s > 0.0 ? q->tpot_limit_s : NAN, run, work, tried);
 }
 
 static void put_found(adept_json_writer *w, const char *key, const adept_found_layout *found, size_t n)
@@ -199,6 +257,7 @@ static adept_status predict_best(adept_layout_answer *a, const adept_layout_ques
         if (status == ADEPT_E_NOMEM) return adept_error_set(err, status, "%s", why.message);
         if (status != ADEPT_OK || !p->layout.prediction.memory.fits) continue;
         const double step_s = p->layout.prediction.step_time_s, energy_j = p->layout.boards_power_w * step_s;
+        p->profile = l->profile;
         p->power_limit_w = q->n_limits > 1 ? l->run.power_limit_w : 0.0;
         p->cost = priced ? adept_layout_cost(rates, &p->layout, step_s, energy_j) : NAN;
         p->value = adept_layout_value(&p->layout, q->minimise, rates);
@@ -225,6 +284,13 @@ adept_status adept_layout_plan(adept_layout_answer *out, const adept_layout_ques
     if (!generates && (q->ttft_limit_s > 0.0 || q->tpot_limit_s > 0.0 || q->minimise == ADEPT_LAYOUT_TOKEN))
         return adept_error_set(err, ADEPT_E_USAGE,
                                "within_ttft, within_tpot and energy_per_token are of mode generate");
+    if (!generates && (q->precisions || q->weights || q->caches))
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "try_precision, try_weights and try_kv_cache are of mode generate: training has one "
+                               "precision");
+    if ((q->weights && q->config->weights != ADEPT_STORED_AUTO) ||
+        (q->caches && q->config->kv_cache != ADEPT_STORED_AUTO))
+        return adept_error_set(err, ADEPT_E_USAGE, "weights or kv_cache is said, and several are to be tried");
     if (!generates && q->run.global_batch < 1)
         return adept_error_set(err, ADEPT_E_USAGE, "global_batch is missing: how many samples a step has");
     if (adept_mesh_is_said(&chosen))
@@ -255,7 +321,7 @@ adept_status adept_layout_plan(adept_layout_answer *out, const adept_layout_ques
 
 void adept_layout_answer_free(adept_layout_answer *a)
 {
-    for (size_t i = 0; i < ADEPT_PLAN_BATCHES; i++)
+    for (size_t i = 0; i < a->search.n_profiles; i++)
         adept_profile_free(a->made[i]);
     free(a->best);
     *a = (adept_layout_answer){.n_best = 0};
@@ -436,10 +502,34 @@ static bool put_flags(adept_json_writer *w, const adept_layout_prediction *l)
     return ok;
 }
 
-static bool put_planned(adept_json_writer *w, const adept_planned_layout *l, const adept_profile *profile)
+/* Where several were tried. */
+static void put_variant(adept_json_writer *w, const adept_layout_answer *a, const adept_plan_variant *v)
+{
+    if (a->n_variants < 2) return;
+    adept_json_put_members(w, "precision %s weights %s kv_cache %s", adept_precision_name(v->precision),
+                           adept_weights_name(v->weights), adept_kv_cache_name(v->kv_cache));
+}
+
+static void put_left_out(adept_json_writer *w, const adept_layout_answer *a)
+{
+    if (a->n_variants < 2) return;
+    adept_json_begin_array(w, "left_out");
+    for (size_t i = 0; i < a->n_variants; i++) {
+        if (!*a->variants[i].left_out) continue;
+        adept_json_begin_object(w, NULL);
+        put_variant(w, a, &a->variants[i]);
+        adept_json_put_string(w, "reason", a->variants[i].left_out);
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
+}
+
+static bool put_planned(adept_json_writer *w, const adept_layout_answer *a, const adept_planned_layout *l)
 {
     const adept_prediction *p = &l->layout.prediction;
+    const adept_profile *profile = a->profiles[l->profile];
     adept_json_begin_object(w, NULL);
+    put_variant(w, a, a->variant_of[l->profile]);
     adept_layout_put_json(w, &l->layout);
     adept_json_put_members(w, "step_time_s %g power_avg_w %g energy_step_j %g samples_per_s %g mfu %g", p->step_time_s,
                            p->power_avg_w, p->energy_step_j, p->samples_per_s, p->mfu);
@@ -455,14 +545,16 @@ static bool put_planned(adept_json_writer *w, const adept_planned_layout *l, con
     return ok;
 }
 
-static void put_front(adept_json_writer *w, const adept_layout_search *s)
+static void put_front(adept_json_writer *w, const adept_layout_answer *a)
 {
+    const adept_layout_search *s = &a->search;
     adept_json_begin_array(w, "front");
     for (size_t i = 0; i < s->n_front; i++) {
         const adept_found_layout *l = &s->front[i];
         char fsdp[ADEPT_FIELD_TEXT_BYTES], zero[ADEPT_FIELD_TEXT_BYTES], again[ADEPT_FIELD_TEXT_BYTES];
         const bool of_tokens = s->profiles[l->profile]->mode == ADEPT_MODE_GENERATE;
         adept_json_begin_object(w, NULL);
+        put_variant(w, a, a->variant_of[l->profile]);
         adept_json_put_number(w, of_tokens ? "tpot_s" : "step_time_s", l->step_time_s);
         adept_json_put_number(w, of_tokens ? "energy_per_token_j" : "energy_step_j", l->energy_step_j);
         adept_json_put_members(w, "peak_bytes %g micro_batch %g tp %g pp %g cp %g ep %g power_limit_w %g",
@@ -486,6 +578,7 @@ char *adept_layout_answer_json(const adept_layout_answer *a, const adept_layout_
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", 1);
     put_asked(&w, q);
+    put_left_out(&w, a);
     adept_json_put_members(&w, "searched %g pruned %g too_large %g", a->search.searched, a->search.illegal,
                            a->search.too_large);
     if (q->config->mode == ADEPT_MODE_GENERATE) adept_json_put_number(&w, "too_slow", a->search.too_slow);
@@ -498,9 +591,9 @@ char *adept_layout_answer_json(const adept_layout_answer *a, const adept_layout_
     } else {
         adept_json_begin_array(&w, "layouts");
         for (size_t i = 0; i < a->n_best; i++)
-            ok = put_planned(&w, &a->best[i], a->search.profiles[0]) && ok;
+            ok = put_planned(&w, a, &a->best[i]) && ok;
         adept_json_end_array(&w);
-        put_front(&w, &a->search);
+        put_front(&w, a);
     }
     adept_json_end_object(&w);
     char *text = adept_json_finish(&w);

@@ -203,7 +203,7 @@ static void predict_mix(walk *w, const adept_estimate *step)
             mix.rate_per_s = axis_at(g, i)->numbers[g->at[g->axis[i]]];
         p->status =
             adept_mix_predict(&w->mix, &w->passes, &mix, p->profile, at_lengths, w, &w->hw, &w->run, &w->why);
-        if (p->status == ADEPT_OK && !w->mix.result.steady)
+        if (p->status == ADEPT_OK && !w->mix.result.steady && !mix.trace)
             p->status = adept_error_set(&w->why, ADEPT_E_USAGE,
                                         "more queries arrive than are answered: %.4g/s, of which %.4g are",
                                         mix.rate_per_s, w->mix.replicas * w->mix.result.queries_per_s);

@@ -119,17 +119,37 @@ bool adept_field_is_zero(const adept_field *f, const void *record)
     return memcmp((const char *)record + f->at, zero, f->size) == 0;
 }
 
+/* Joined by commas; "none". */
+static bool set_names(unsigned *out, const adept_field *f, const char *text)
+{
+    unsigned set = 0;
+    while (*text && strcmp(text, "none") != 0) {
+        const size_t length = strcspn(text, ",");
+        size_t i = 0;
+        while (f->names(i) && (strlen(f->names(i)) != length || strncmp(f->names(i), text, length) != 0))
+            i++;
+        if (!f->names(i)) return false;
+        set |= 1u << i;
+        text += length;
+        if (*text == ',' && (*++text == '\0' || strcmp(text, "none") == 0)) return false;
+    }
+    *out = set;
+    return true;
+}
+
+static const char *names_text(char text[ADEPT_FIELD_TEXT_BYTES], const adept_field *f, unsigned set)
+{
+    *text = '\0';
+    for (size_t i = 0; f->names(i); i++)
+        if (set & 1u << i) adept_append(text, ADEPT_FIELD_TEXT_BYTES, "%s%s", *text ? "," : "", f->names(i));
+    return text;
+}
+
 bool adept_field_set_text(const adept_field *f, void *record, const char *text)
 {
     void *member = (char *)record + f->at;
 
-    unsigned set;
-
-    if (f->kind == ADEPT_FIELD_SET) {
-        if (!adept_optimizer_extras_parse(&set, text)) return false;
-        *(unsigned *)member = set;
-        return true;
-    }
+    if (f->kind == ADEPT_FIELD_SET) return set_names(member, f, text);
     if (f->kind == ADEPT_FIELD_SIZED) return set_sized(member, f, text);
     if (f->kind == ADEPT_FIELD_STAGES) return set_stages(member, text);
     size_t i = adept_name_index(text, f->names);
@@ -187,7 +207,7 @@ const char *adept_field_text(char text[ADEPT_FIELD_TEXT_BYTES], const adept_fiel
     case ADEPT_FIELD_NAME:
         return *(const char *const *)member ? *(const char *const *)member : "";
     case ADEPT_FIELD_SET:
-        return adept_optimizer_extras_print(text, ADEPT_FIELD_TEXT_BYTES, *(const unsigned *)member);
+        return names_text(text, f, *(const unsigned *)member);
     case ADEPT_FIELD_SWITCH:
         return f->names(*(const bool *)member);
     case ADEPT_FIELD_SIZED: {

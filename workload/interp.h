@@ -141,8 +141,9 @@ adept_status adept_length_check(const adept_interp *in, adept_error *err); /* le
  * rows are looked up, and what has a table's shape, as heads have that make scores of tokens. @return false when memory
  * is out */
 bool adept_matrices_find(adept_profile *p, const adept_interp *in); /* matrices.c */
-/** Refuse positions beyond a table of them. */
-adept_status adept_position_check(const adept_interp *in, adept_error *err); /* position_check.c */
+/** Refuse positions beyond a table of them. @param left  how many the table has behind the last; INFINITY: there is no
+ * table */
+adept_status adept_position_check(double *left, const adept_interp *in, adept_error *err); /* position_check.c */
 
 /** Mark the records whose backward runs, and count how many gradients meet at each tensor. */
 adept_status adept_gradient_reach(adept_interp *in); /* gradient.c */

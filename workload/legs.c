@@ -137,6 +137,7 @@ static adept_status join(adept_profile **out, const adept_profile_leg *legs, siz
         p->denoise_steps = config->denoise_steps;
         p->seq_length = config->seq_length;
         p->n_kept = last->n_kept;
+        p->positions_left = last->positions_left;
         memcpy(p->kept, last->kept, sizeof p->kept);
         for (size_t i = 1; i < n; i++) {
             const adept_profile *of = legs[i].profile;

@@ -10,7 +10,8 @@ static adept_status run_at(const adept_interp *in, int64_t length, adept_error *
     config.seq_length = length;
     adept_interp other = {.graph = in->graph, .handlers = in->handlers, .config = &config, .err = err};
     adept_status status = adept_interp_run(&other);
-    if (status == ADEPT_OK) status = adept_position_check(&other, err);
+    double left;
+    if (status == ADEPT_OK) status = adept_position_check(&left, &other, err);
     adept_interp_free(&other);
     return status;
 }

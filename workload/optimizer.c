@@ -8,6 +8,7 @@
  * in FP64 and converted back: 9 conversions and 7 operations for AdamW, without weight decay 7 and 6. A conversion
  * takes as long as an operation on GPUs with few FP64 units (CUDA C++ Programming Guide, "Arithmetic Instructions"). */
 #include "adept_optimizer.h"
+#include "adept_fields.h"
 #include "nearest.h"
 #include <math.h>
 #include <stdio.h>
@@ -99,29 +100,17 @@ const char *adept_optimizer_extra_name(size_t index)
     return index < sizeof extra_names / sizeof *extra_names ? extra_names[index] : NULL;
 }
 
+static const adept_field extras_of = {.kind = ADEPT_FIELD_SET, .names = adept_optimizer_extra_name};
+
 bool adept_optimizer_extras_parse(unsigned *out, const char *text)
 {
-    *out = 0;
-    if (strcmp(text, "none") == 0) return true;
-    while (*text) {
-        size_t length = strcspn(text, ","), i = 0;
-        while (extra_names[i] && (strlen(extra_names[i]) != length || strncmp(extra_names[i], text, length) != 0))
-            i++;
-        if (!extra_names[i]) return false;
-        *out |= 1u << i;
-        text += length;
-        if (*text == ',' && *++text == '\0') return false;
-    }
-    return true;
+    return adept_field_set_text(&extras_of, out, text);
 }
 
 char *adept_optimizer_extras_print(char *text, size_t size, unsigned extras)
 {
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; extra_names[i]; i++)
-        if (extras & 1u << i && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", extra_names[i]);
+    char all[ADEPT_FIELD_TEXT_BYTES];
+    snprintf(text, size, "%s", adept_field_text(all, &extras_of, &extras));
     return text;
 }
 

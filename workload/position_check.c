@@ -2,6 +2,7 @@
  * from arange or from counting a mask of ones, so that the largest is known. Everything that is not understood passes.
  */
 #include "interp.h"
+#include <math.h>
 #include <stdlib.h>
 
 #define MAX_STEPS 24 /* operators between arange and the table */
@@ -130,7 +131,7 @@ static bool was_written(const search *s)
     return false;
 }
 
-static adept_status check(const adept_interp *in, const bool *written, adept_error *err)
+static adept_status check(double *left, const adept_interp *in, const bool *written, adept_error *err)
 {
     for (size_t i = 0; i < in->n_records; i++) {
         const adept_call *c = &in->records[i].call;
@@ -139,7 +140,10 @@ static adept_status check(const adept_interp *in, const bool *written, adept_err
         search s = {.in = in, .written = written};
         extent found;
         if (!table || !indices || !find_extent(&found, &s, indices)) continue;
-        if (found.largest < (double)table->dims[0] || was_written(&s)) continue;
+        if (was_written(&s)) continue;
+        const double behind = (double)table->dims[0] - 1 - found.largest;
+        if (behind < *left) *left = behind;
+        if (behind >= 0) continue;
         return adept_interp_misfit(
             in, err, in->records[i].module, c->op,
             "position %.0f lies beyond the table of %lld (the sequence is too long for the model)", found.largest,
@@ -148,7 +152,7 @@ static adept_status check(const adept_interp *in, const bool *written, adept_err
     return ADEPT_OK;
 }
 
-adept_status adept_position_check(const adept_interp *in, adept_error *err)
+adept_status adept_position_check(double *left, const adept_interp *in, adept_error *err)
 {
     bool *written = calloc(in->run.n_storages + 1, sizeof *written);
     if (!written) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
@@ -157,7 +161,8 @@ adept_status adept_position_check(const adept_interp *in, adept_error *err)
         const adept_tensor *t = c->inplace ? tensor_at(c, 0) : NULL;
         if (t && t->storage >= 0) written[t->storage] = true;
     }
-    adept_status status = check(in, written, err);
+    *left = INFINITY;
+    adept_status status = check(left, in, written, err);
     free(written);
     return status;
 }

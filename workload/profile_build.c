@@ -456,7 +456,7 @@ static adept_status build(builder *b)
     adept_interp *in = &b->in;
     adept_status status = adept_interp_run(in);
     if (!status) status = adept_assume_check_used(in);
-    if (!status) status = adept_position_check(in, in->err);
+    if (!status) status = adept_position_check(&b->profile->positions_left, in, in->err);
     if (!status) status = adept_unrolled_check(in, in->err);
     if (!status) status = adept_batch_check(in, in->err);
     if (!status) status = adept_length_check(in, in->err);

@@ -20,6 +20,7 @@ typedef struct adept_stage_prediction {
     double tensor_s, context_s, expert_s;  /* what is sent meanwhile and waited for */
     double data_s;      /* of FSDP: what its gathers and reductions make the micro-batch longer */
     double micro_s;     /* all of it */
+    double prompt_s;    /* of it, reading a prompt: of a generation */
     double optimizer_s, offload_s; /* of a step; copies to and from the host that are waited for, of all its passes */
     double in_flight;   /* micro-batches whose activations are kept */
     double busy_s, wait_s; /* of a step: kernels; the rest of it */
@@ -118,6 +119,12 @@ ADEPT_API const char *adept_layout_goal_name(size_t goal); /* "time", "energy", 
       "Of a generation: mean time of each further token at most", ADEPT_USUAL)                                         \
     X(top, COUNT, int64_t, NULL, "10", ADEPT_NO_UNIT, "top", "N", "How many layouts are predicted (default 10)",       \
       ADEPT_USUAL)                                                                                                     \
+    X(try_precision, SET, unsigned, adept_precision_name, "", ADEPT_NO_UNIT, "try-precision", "LIST",                  \
+      "Of a generation: precisions that each layout is tried in, joined by commas: pure-bf16,fp8", ADEPT_USUAL)        \
+    X(try_weights, SET, unsigned, adept_weights_name, "", ADEPT_NO_UNIT, "try-weights", "LIST",                        \
+      "Of a generation: types of weights likewise: bf16,fp8,int4", ADEPT_USUAL)                                        \
+    X(try_kv_cache, SET, unsigned, adept_kv_cache_name, "", ADEPT_NO_UNIT, "try-kv-cache", "LIST",                     \
+      "Of a generation: types of the cache likewise: bf16,fp8", ADEPT_USUAL)                                           \
     X(limits, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "limits", "N",                                                 \
       "Power limits that each layout is tried at, from the board's own to its least (default 1)", ADEPT_USUAL)         \
     X(gpu_hour_price, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "gpu-hour-price", "P", "Price of an hour of one GPU",   \

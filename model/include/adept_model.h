@@ -157,8 +157,9 @@ typedef struct adept_generation {
     double prompt_j, answer_j; /* of all queries: the prompt's pass and the tokens' */
     double kv_bytes, kv_bytes_per_token; /* of one GPU's batch; per token of one query: the mean */
     double largest_batch;   /* that fits one GPU with these lengths; 0: none does */
-    /* prompt and answer of each query that fit, with this batch; INFINITY: windows bound the cache */
-    double longest_context;
+    /* prompt and answer of each query that fit, with this batch, and that a table of positions has; INFINITY: windows
+     * bound the cache, and there is none. cache_tokens: that fit, whatever the table */
+    double longest_context, cache_tokens;
     double waits_s;         /* of tpot_s, for the host and between kernels */
     adept_bound prompt_bound, answer_bound;
 } adept_generation;

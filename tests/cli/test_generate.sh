@@ -133,9 +133,13 @@ shows '10 at each GPU'
 simpy=python3
 /usr/bin/python3 -c 'import simpy' 2>/dev/null && simpy=/usr/bin/python3
 checks=$((checks + 1)) rc=0
-"$simpy" -B "$ADEPT_SOURCE_DIR/tests/cli/mix_reference.py" "$ADEPT" "$work/mix.csv" 120 16 "$small" --gpu h100 --execution graphs \
-    >"$work/out" 2>"$work/err" || rc=$?
+"$simpy" -B "$ADEPT_SOURCE_DIR/tests/cli/mix_reference.py" "$ADEPT" "$work/mix.csv" 16 0.2,0.5,0.8 "$small" --gpu h100 \
+    --execution graphs >"$work/out" 2>"$work/err" || rc=$?
 [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || { fail 'SimPy says otherwise'; cat "$work/out" "$work/err"; }
+checks=$((checks + 1)) rc=0
+"$simpy" -B "$ADEPT_SOURCE_DIR/tests/cli/mix_reference.py" "$ADEPT" "$work/mix.csv" 2 0.5,0.8 "$small" --gpu h100 --execution graphs \
+    --pp 2 >"$work/out" 2>"$work/err" || rc=$?
+[ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || { fail 'SimPy says otherwise of a pipeline'; cat "$work/out" "$work/err"; }
 # passes with chunks of prompts hold answers up less; replicas of several GPUs
 expect_ok predict "$small" $mix --rate 200/s --json
 held_up=$(sed -n '/"tpot_s":[[:space:]]*{/,/}/p' "$work/out" | sed -n 's/.*"p99":[[:space:]]*//p')
@@ -147,7 +151,37 @@ expect_ok predict "$small" $mix --rate 40/s --gpus 4 --tp 2
 shows '^As they arrive: 40 queries/s, 20 at each replica, '
 expect_ok predict 'adept:mixtral?layers=2' $mix --rate 40/s --gpus 2 --ep 2
 shows '^As they arrive: 40 queries/s, 20 at each replica, '
-expect_error 2 'not simulated on a pipeline' predict "$small" $mix --rate 40/s --gpus 2 --pp 2
+expect_ok predict "$small" $mix --rate 40/s --gpus 2 --pp 2
+shows '^As they arrive: 40 queries/s, up to 32 at a time in 2 turns \(2000 simulated\)$'
+shows '^  these 2000 queries know the mean answer within .*, 99 % within .* \(19 times of 20\)$'
+expect_ok predict "$small" $mix --rate 40/s --gpus 4 --pp 2 --tp 2 --prefill-chunk 64 --global-batch 48
+shows '^As they arrive: 40 queries/s, up to 48 at a time in 3 turns '
+expect_error 2 'global_batch says how many batches take turns' predict "$small" $mix --rate 40/s --global-batch 32
+# queries of a trace
+printf 'arrival_s,prompt,tokens\n1e9,128,32\n1000000000.5,512,64\n1000000002,128,32\n' >"$work/trace.csv"
+trace="--mode generate --gpu h100 --execution graphs --batch 16 --mix $work/trace.csv"
+expect_ok predict "$small" $trace
+shows '^As they arrive: 1.5 queries/s, up to 16 at a time \(3 of a trace\)$'
+expect_ok sweep "$small" $trace --vary pp=1,2 --gpus 2 --csv
+expect_error 2 'do not act with a trace' predict "$small" $trace --rate 3/s
+printf 'arrival_s,prompt,tokens\n2,128,32\n1,512,64\n' >"$work/trace.csv"
+expect_error 3 'trace.csv.*a trace is in order' predict "$small" $trace
+# tables of positions end what fits
+expect_ok predict gpt-2 --mode generate --gpu h100 --prompt 128 --tokens 128 --batch 8
+shows ', or 8 of 1024 tokens,'
+expect_ok predict opt-1.3b --mode generate --gpu h100 --prompt 128 --tokens 128 --batch 8
+shows ', or 8 of 2048 tokens,'
+# types that a plan tries
+plan="--gpus 2 --mode generate --prompt 128 --tokens 32 --execution graphs --batch 8"
+expect_ok plan "$small" --gpu a100 $plan --try-precision pure-bf16,fp8 --try-weights auto,int4 --try-kv-cache auto,fp8
+shows '^Left out: fp8, weights auto, cache auto: .*'
+shows '^ *dp .*precision .*weights .*cache '
+shows ' --weights int4'
+expect_ok plan "$small" --gpu h100 $plan --try-weights bf16,int4 --json
+shows '"left_out": \[\]'
+shows '"weights": "int4"'
+expect_error 2 'is said, and several' plan "$small" --gpu h100 $plan --weights int4 --try-weights bf16,int4
+expect_error 2 'of mode generate' plan "$small" --gpu h100 --gpus 2 --global-batch 8 --try-weights bf16,int4
 expect_error 2 'no room for prompts beside those of 16 answers' predict "$small" $mix --rate 40/s --prefill-chunk 16
 expect_error 2 'rate needs --mix' predict "$small" $generate --rate 4/s
 expect_error 2 'mix needs --rate' predict "$small" --mode generate --gpu h100 --mix "$work/mix.csv"

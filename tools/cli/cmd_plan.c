@@ -19,6 +19,7 @@ typedef struct plan_options {
     adept_job_spec rates; /* no job */
     int minimise;
     double within, ttft_limit_s, tpot_limit_s;
+    unsigned precisions, weights, caches;
     int64_t top, n_limits;
     adept_shard shard;
     adept_words merge; /* files */
@@ -55,10 +56,22 @@ static adept_status check(adept_cli *cli, void *record)
     if ((o->shard.of > 1 || o->merge.n > 0) && !isinf(o->within))
         return adept_cli_usage(cli, "--within needs the shortest step of all layouts: leave out %s",
                                o->merge.n > 0 ? "--merge" : "--shard");
+    if (o->precisions && adept_workload_config_gives(&o->step.workload.config, ADEPT_FIELD_precision))
+        return adept_cli_usage(cli, "--precision says one, and --try-precision several");
     if (o->shard.of > 1 && o->merge.n > 0) return adept_cli_usage(cli, "--shard and --merge exclude each other");
     if (o->shard.of > 1 && !o->json)
         return adept_cli_usage(cli, "--shard writes a part for --merge, and the best is not known yet: add --json");
     return adept_rates_check(cli, &o->rates);
+}
+
+/* Names joined by commas, of the search's word that is called so. */
+static adept_status parse_types(adept_cli *cli, const char *option, char *text, void *set)
+{
+    const char *name = option + strspn(option, "-");
+    adept_field f = *adept_field_find(adept_plan_field, name, strlen(name));
+    f.at = 0;
+    if (adept_field_set_text(&f, set, text) && *(const unsigned *)set > 0) return ADEPT_OK;
+    return adept_option_unknown(cli, option, text, f.names);
 }
 
 static const adept_option_row rows[] = {
@@ -73,6 +86,13 @@ static const adept_option_row rows[] = {
      .at = AT(ttft_limit_s), .units = adept_suffix_times},
     {"within-tpot", "TIME", 3, "Mean time of each further token at most: 30ms", ADEPT_OPT_AMOUNT,
      .at = AT(tpot_limit_s), .units = adept_suffix_times},
+    {"try-precision", "LIST", 3, "In mode generate, try each layout in these precisions: pure-bf16,fp8",
+     ADEPT_OPT_PARSED, .at = AT(precisions), .parse = parse_types},
+    {"try-weights", "LIST", 3, "Types of weights likewise: bf16,fp8,int4. Those that the GPU or the model cannot run "
+     "are left out",
+     ADEPT_OPT_PARSED, .at = AT(weights), .parse = parse_types},
+    {"try-kv-cache", "LIST", 3, "Types of the cache likewise: bf16,fp8", ADEPT_OPT_PARSED, .at = AT(caches),
+     .parse = parse_types},
     {"limits", "N", 3,
      "Try each layout at N power limits, from the board's own to its least (default 1: as --power-limit says)",
      ADEPT_OPT_COUNT, .at = AT(n_limits), .low = 1, .high = ADEPT_MOST_LIMITS},
@@ -129,8 +149,10 @@ static void put_columns(adept_row_writer *w, const adept_planned_layout *planned
     adept_row_end(w);
 }
 
-static void put_generation(adept_row_writer *w, const adept_planned_layout *planned)
+static void put_generation(adept_row_writer *w, const adept_planned_layout *planned, const adept_layout_answer *a,
+                           const plan_options *o)
 {
+    const adept_plan_variant *v = a->variant_of[planned->profile];
     const adept_layout_prediction *l = &planned->layout;
     const adept_mesh *m = &l->mesh;
     const adept_prediction *p = &l->prediction;
@@ -139,6 +161,9 @@ static void put_generation(adept_row_writer *w, const adept_planned_layout *plan
     adept_column_number(w, "tp", ">tp", count_text, (double)m->tp);
     adept_column_number(w, "pp", ">pp", count_text, (double)m->pp);
     adept_column_number(w, "ep", ">ep", count_text, (double)m->ep);
+    if (o->precisions) adept_column_text(w, "precision", "precision", adept_precision_name(v->precision));
+    if (o->weights) adept_column_text(w, "weights", "weights", adept_weights_name(v->weights));
+    if (o->caches) adept_column_text(w, "kv_cache", "cache", adept_kv_cache_name(v->kv_cache));
     adept_column_number(w, "micro_batch", ">batch", count_text, (double)m->micro_batch);
     if (planned->power_limit_w > 0.0)
         adept_column_number(w, "power_limit_w", ">limit", watt_text, planned->power_limit_w);
@@ -156,8 +181,12 @@ static void put_generation(adept_row_writer *w, const adept_planned_layout *plan
 }
 
 /* To copy. */
-static adept_status print_flags(adept_cli *cli, const adept_planned_layout *planned, size_t n, const plan_options *o)
+static adept_status print_flags(adept_cli *cli, const adept_layout_answer *a, const plan_options *o)
 {
+    const adept_planned_layout *planned = a->best;
+    const size_t n = a->n_best;
+    const adept_plan_variant *v = a->variant_of[planned->profile];
+    adept_workload_config types = o->step.workload.config;
     static const char *const names[] = {"Megatron-LM", "torchtitan", "accelerate", "vLLM"};
     const adept_layout_prediction *l = &planned->layout;
     const adept_mesh *m = &l->mesh;
@@ -169,13 +198,16 @@ static adept_status print_flags(adept_cli *cli, const adept_planned_layout *plan
     printf("\nThe first one\n  adept        predict %s --gpu %s --gpus %" PRId64 " --batch %" PRId64, o->step.model,
            o->step.where.gpu, m->gpus, m->micro_batch);
     if (!generates(o) || m->pp > 1) printf(" --global-batch %" PRId64, m->global_batch);
+    if (o->precisions) types.precision = v->precision, types.given[ADEPT_FIELD_precision] = true;
+    if (o->weights) types.weights = v->weights;
+    if (o->caches) types.kv_cache = v->kv_cache;
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) { /* what was said stays */
         const adept_field *field = adept_workload_field(i);
         char text[ADEPT_FIELD_TEXT_BYTES];
         const bool said =
-            o->step.workload.config.given[i] || !adept_field_is_zero(field, &o->step.workload.config.words);
+            types.given[i] || !adept_field_is_zero(field, &types.words);
         if (said && i != ADEPT_FIELD_batch_size)
-            printf(" --%s %s", field->option, adept_field_text(text, field, &o->step.workload.config.words));
+            printf(" --%s %s", field->option, adept_field_text(text, field, &types.words));
     }
     for (size_t i = 0; i < ADEPT_N_RUN_FIELDS; i++) { /* amounts have names in which they are of SI */
         const adept_field *field = adept_run_field(i);
@@ -219,23 +251,28 @@ static adept_status print_flags(adept_cli *cli, const adept_planned_layout *plan
     return ADEPT_OK;
 }
 
-static void print_found(const adept_layout_search *s, const adept_found_layout *f)
+static void print_found(const adept_layout_answer *a, const adept_found_layout *f)
 {
+    const adept_layout_search *s = &a->search;
+    const adept_plan_variant *v = a->variant_of[f->profile];
     const adept_run *r = &f->run;
     printf("  %10s %10s  tp %" PRId64 " pp %" PRId64, adept_units_time(f->step_time_s).s,
            adept_units_si(f->energy_step_j, "J").s, r->tp, r->pp);
     if (r->cp > 0) printf(" cp %" PRId64, r->cp);
     if (r->cp == 0 && r->ep > 1) printf(" ep %" PRId64, r->ep);
     printf(", batch %" PRId64, s->profiles[f->profile]->batch_size);
+    if (a->n_variants > 1)
+        printf(", %s, weights %s, cache %s", adept_precision_name(v->precision), adept_weights_name(v->weights),
+               adept_kv_cache_name(v->kv_cache));
     if (s->n_limits > 1) printf(", limit %s", watt_text(r->power_limit_w).s);
     putchar('\n');
 }
 
 /* What the bounds cost. */
-static void print_unbounded(const adept_layout_search *s)
+static void print_unbounded(const adept_layout_answer *a)
 {
     puts("\nWithout bounds it would be");
-    print_found(s, &s->unbounded);
+    print_found(a, &a->search.unbounded);
 }
 
 static adept_status print_text(adept_cli *cli, const adept_layout_answer *a, const plan_options *o)
@@ -250,25 +287,33 @@ static adept_status print_text(adept_cli *cli, const adept_layout_answer *a, con
     printf(": %.0f do not fit, ", s->too_large);
     if (s->too_slow > 0.0) printf("%.0f are slower than asked, ", s->too_slow);
     printf("%.0f more are not possible\n", s->illegal);
+    for (size_t i = 0; i < a->n_variants; i++)
+        if (*a->variants[i].left_out)
+            printf("Left out: %s, weights %s, cache %s: %s\n", adept_precision_name(a->variants[i].precision),
+                   adept_weights_name(a->variants[i].weights), adept_kv_cache_name(a->variants[i].kv_cache),
+                   a->variants[i].left_out);
     if (a->n_best == 0) {
         puts(s->too_slow > 0.0 ? "None that fits the memory of a GPU is as fast as asked."
                                : "None fits the memory of a GPU.");
-        if (s->too_slow > 0.0) print_unbounded(s);
+        if (s->too_slow > 0.0) print_unbounded(a);
         return ADEPT_OK;
     }
     printf("The best by %s%s\n\n", adept_layout_goal_name((size_t)o->minimise),
            generates(o) && o->minimise != ADEPT_LAYOUT_TOKEN ? " of a token" : "");
     for (size_t i = 0; i < a->n_best; i++)
-        (generates(o) ? put_generation : put_columns)(&w, &a->best[i]);
+        if (generates(o))
+            put_generation(&w, &a->best[i], a, o);
+        else
+            put_columns(&w, &a->best[i]);
     adept_status status = adept_rows_end(cli, &w, stdout);
     if (status != ADEPT_OK) return status;
-    if (s->unbounded.value > 0.0 && s->unbounded.number != s->best[0].number) print_unbounded(s);
+    if (s->unbounded.value > 0.0 && s->unbounded.number != s->best[0].number) print_unbounded(a);
     puts(generates(o) ? "\nTime and joules of a token: none is better in both"
                       : "\nTime and joules: none is better in both (by the search's closed forms)");
     for (size_t i = 0; i < s->n_front && i < (size_t)o->top; i++) {
-        print_found(s, &s->front[i]);
+        print_found(a, &s->front[i]);
     }
-    return print_flags(cli, a->best, a->n_best, o);
+    return print_flags(cli, a, o);
 }
 
 /* What shards have printed. */
@@ -298,6 +343,9 @@ static adept_status plan(adept_cli *cli, void *options)
                                          .graph = source.graph,
                                          .config = &source.config,
                                          .batch_size = o->step.workload.config.batch_size,
+                                         .precisions = o->precisions,
+                                         .weights = o->weights,
+                                         .caches = o->caches,
                                          .hw = hw,
                                          .run = o->step.where.run,
                                          .minimise = (adept_layout_goal)o->minimise,

@@ -17,6 +17,7 @@ extern const adept_options adept_mix_options_of;
 typedef struct adept_mix_answer {
     adept_mix_row *rows;
     size_t n_rows;
+    bool trace; /* they are queries, with their arrivals */
     adept_mix_prediction of;
 } adept_mix_answer;
 
@@ -25,6 +26,8 @@ typedef struct adept_mix_answer {
  *  @param rate_varies  --rate need not be said */
 adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_workload_config *workload,
                              const adept_mix_options *o, bool rate_varies);
+/** As it is asked of the model. */
+adept_mix adept_mix_asked(const adept_mix_answer *answer, const adept_mix_options *o);
 /** Simulate it. @param s  of that workload */
 adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s,
                                    const adept_mix_options *o);

@@ -14,6 +14,7 @@ typedef enum field_kind {
     FIELD_CHOICE,      /* const char *, one of `words` */
     FIELD_WORD,        /* int32_t, index in `words` */
     FIELD_COUNT,       /* int64_t of 1 or more */
+    FIELD_NUMBER,      /* double */
     FIELD_POSITIVE,    /* double above 0 */
     FIELD_BOOL,        /* bool */
     FIELD_FLAG,        /* int32_t */
@@ -176,6 +177,8 @@ static bool read_value(void *record, const field *f, const cJSON *value, adept_s
         return true;
     case FIELD_COUNT:
         return read_count(at, f, value, p);
+    case FIELD_NUMBER:
+        return read_number(number, f, value, p);
     case FIELD_POSITIVE:
         return read_number(number, f, value, p) && (*number > 0.0 || wrong(f, "above 0", p));
     case FIELD_BOOL:
@@ -278,14 +281,16 @@ static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem 
     return true;
 }
 
-bool adept_serve_row_read(adept_query_row *row, const cJSON *element, adept_serve_problem *p)
+bool adept_serve_row_read(adept_query_row *row, double *arrival_s, const cJSON *element, adept_serve_problem *p)
 {
     static const field fields[] = {{"prompt", FIELD_POSITIVE, offsetof(adept_query_row, prompt), NULL, 0},
                                    {"tokens", FIELD_POSITIVE, offsetof(adept_query_row, tokens), NULL, 0},
                                    {"share", FIELD_POSITIVE, offsetof(adept_query_row, share), NULL, 0},
-                                   {NULL, FIELD_NAME, 0, NULL, 0}};
-    const object_kind kind = {"an element of \"mix\"", {fields, NULL}, {row, NULL}, 0, NULL, NULL};
-    *row = (adept_query_row){.prompt = 0};
+                                   {NULL, FIELD_NAME, 0, NULL, 0}},
+                       arrival[] = {{"arrival_s", FIELD_NUMBER, 0, NULL, 0}, {NULL, FIELD_NAME, 0, NULL, 0}};
+    const bool arrives = cJSON_GetObjectItemCaseSensitive(element, "arrival_s") != NULL;
+    const object_kind kind = {"an element of \"mix\"", {fields, arrives ? arrival : NULL}, {row, arrival_s}, 0, NULL, NULL};
+    *row = (adept_query_row){.share = arrives ? 1 : 0};
     if (!cJSON_IsObject(element))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "%s is not an object", kind.name);
     return read_object(&kind, element, p);
@@ -326,8 +331,8 @@ bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size,
                                   "\"details\" are of one request, and not of a compact one");
     if (!out->list && (allowed & ADEPT_SERVE_OPTIONS))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"options\" is missing");
-    if ((allowed & ADEPT_SERVE_MIX) && (!out->list || !(out->queries.rate_per_s > 0.0)))
-        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"%s\" is missing", out->list ? "rate_per_s" : "mix");
+    if ((allowed & ADEPT_SERVE_MIX) && !out->list)
+        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"mix\" is missing");
     if (out->queries.requests > ADEPT_SERVE_MAX_QUERIES)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"requests\" is at most %d", ADEPT_SERVE_MAX_QUERIES);
     out->n = adept_json_size(out->list);

@@ -68,7 +68,7 @@ void adept_serve_body_free(adept_serve_body *b);
 
 /** An element of the list. @param run  holds what they have in common */
 bool adept_serve_run_read(adept_serve_run *run, const cJSON *element, adept_serve_problem *p);
-/** An element of a mix. */
-bool adept_serve_row_read(adept_query_row *row, const cJSON *element, adept_serve_problem *p);
+/** An element of a mix. @param arrival_s  set where it says one, as queries of a trace do */
+bool adept_serve_row_read(adept_query_row *row, double *arrival_s, const cJSON *element, adept_serve_problem *p);
 
 #endif

@@ -440,15 +440,26 @@ static bool mix_of_body(task *t)
 {
     const cJSON *element;
     bool ok = true;
+    adept_queries *q = &t->body.queries;
     adept_query_row *rows = calloc(t->body.n + 1, sizeof *rows);
-    if (!rows) return adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "out of memory");
+    double *arrivals_s = calloc(t->body.n + 1, sizeof *arrivals_s);
+    size_t arrive = 0;
+    if (!rows || !arrivals_s) {
+        free(rows), free(arrivals_s);
+        return adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "out of memory");
+    }
     cJSON_ArrayForEach(element, t->body.list)
     {
-        if (ok) ok = adept_serve_row_read(&rows[t->body.queries.n_rows++], element, &t->problem);
+        arrivals_s[q->n_rows] = NAN;
+        if (ok) ok = adept_serve_row_read(&rows[q->n_rows], &arrivals_s[q->n_rows], element, &t->problem);
+        arrive += !isnan(arrivals_s[q->n_rows++]);
     }
-    t->body.queries.rows = rows;
+    q->rows = rows;
+    if (arrive > 0) q->arrivals_s = arrivals_s; /* one that has none is refused there */
+    if (ok && arrive == 0 && !(q->rate_per_s > 0.0))
+        ok = adept_serve_refuse(&t->problem, ADEPT_SERVE_BAD_REQUEST, "\"rate_per_s\" is missing");
     ok = ok && mix_with(t);
-    free(rows);
+    free(rows), free(arrivals_s);
     return ok;
 }
 

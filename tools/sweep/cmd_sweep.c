@@ -249,7 +249,7 @@ static adept_status begin_mix(adept_cli *cli, work *w)
     if (batch && !o->one_at_a_time && config->batch_size < 1) adept_sweep_set_workload(config, batch, 0);
     const bool varies_rate = varies(o, ADEPT_VARY_RATE) && !o->one_at_a_time;
     adept_status status = adept_mix_begin(cli, &w->queries, config, &o->mix, varies_rate);
-    w->mix = (adept_mix){w->queries.rows, w->queries.n_rows, o->mix.rate_per_s, o->mix.queries, o->mix.seed, 0};
+    w->mix = adept_mix_asked(&w->queries, &o->mix);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include "adept_totals.h"
 
 #define ADEPT_PLAN_BATCHES 11         /* of 1, 2, 4, ... queries */
+#define ADEPT_PLAN_VARIANTS 64        /* precisions x weights x caches of a generation, at most */
 #define ADEPT_PLAN_TRAINING_BATCHES 6 /* micro-batches likewise */
 #define ADEPT_MOST_SHARDS 100000
 
@@ -22,6 +23,7 @@ typedef struct adept_layout_question {
     adept_run run;
     adept_layout_goal minimise;
     adept_layout_rates rates; /* zeroed: nothing is known of prices */
+    unsigned precisions, weights, caches; /* of a generation, by bits: each layout is tried in all; 0: as config says */
     double within;            /* INFINITY: any */
     double ttft_limit_s, tpot_limit_s; /* of a generation; 0: any */
     int64_t top, n_limits;
@@ -35,14 +37,25 @@ adept_layout_rates adept_layout_rates_of(const adept_job_spec *job, adept_layout
 /** One that was predicted. */
 typedef struct adept_planned_layout {
     adept_layout_prediction layout;
+    size_t profile;       /* of the search's */
     double power_limit_w; /* that was chosen; 0: none was */
     double cost, value;   /* of a step; NAN: without rates */
 } adept_planned_layout;
 
+/** A generation's types: what was asked, or tried. */
+typedef struct adept_plan_variant {
+    adept_precision precision;
+    adept_stored weights, kv_cache;
+    char left_out[256]; /* why it is; "": it is not */
+} adept_plan_variant;
+
 typedef struct adept_layout_answer {
     adept_layout_search search;
-    adept_profile *made[ADEPT_PLAN_BATCHES]; /* owned; where search.profiles points */
-    const adept_profile *profiles[ADEPT_PLAN_BATCHES];
+    const adept_profile *profiles[ADEPT_PLAN_BATCHES * ADEPT_PLAN_VARIANTS]; /* search.profiles */
+    adept_profile *made[ADEPT_PLAN_BATCHES * ADEPT_PLAN_VARIANTS];           /* the same, owned */
+    const adept_plan_variant *variant_of[ADEPT_PLAN_BATCHES * ADEPT_PLAN_VARIANTS]; /* of each profile */
+    adept_plan_variant variants[ADEPT_PLAN_VARIANTS];
+    size_t n_variants; /* 1: none was asked for */
     adept_planned_layout *best; /* by the goal */
     size_t n_best;
 } adept_layout_answer;

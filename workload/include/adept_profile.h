@@ -186,6 +186,7 @@ typedef struct adept_profile {
     double activations_bytes;   /* saved for backward, storages once; infer: largest set alive at one time */
     double temporary_bytes;     /* largest temporary at one time (gradient of the largest activation) */
     double autocast_copy_bytes; /* low-precision copies of weights that autocast keeps for the pass */
+    double positions_left;      /* behind the last one, in the shortest table of positions; INFINITY: there is none */
     size_t n_warnings;
     const char *const *warnings;
     /* What runs several times, one after the other: ops are those of all legs with their times, and so is what follows

@@ -108,7 +108,7 @@ ADEPT_API const char *adept_plan_word(size_t index);
 ADEPT_API adept_status adept_plan_layouts(char **text, const adept_workload *workload, const adept_gpu *gpu,
                                           const char *const *words, double most_s, adept_error *err);
 
-/** Queries that arrive as they come, by Poisson's law. */
+/** Queries that arrive as they come, by Poisson's law or as a trace has it. */
 typedef struct adept_query_row {
     double prompt, tokens, share; /* whole numbers; shares are relative to their sum */
 } adept_query_row;
@@ -116,9 +116,12 @@ typedef struct adept_queries {
     const adept_query_row *rows; /* borrowed */
     size_t n_rows;
     double rate_per_s;  /* at all GPUs together */
-    int64_t requests;   /* that are simulated; 0: 500,000 */
+    int64_t requests;   /* that are simulated; 0: until the 99th percentiles are known within 3 %, 2,000,000 at most */
     int64_t seed;       /* 0: 1 */
-    double reserved[4]; /* 0 */
+    /* NULL; or seconds of n_rows arrivals, in order: rows are queries of a trace, once each, and rate_per_s, requests and
+     * seed are 0. Borrowed */
+    const double *arrivals_s;
+    double reserved[3]; /* 0 */
 } adept_queries;
 
 /**

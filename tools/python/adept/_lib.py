@@ -175,7 +175,7 @@ class _QueryRow(_Struct):
 
 
 class _Queries(_Struct):
-    _fields_ = [("rows", POINTER(_QueryRow)), ("n_rows", c_size_t), ("rate_per_s", c_double), ("requests", c_int64), ("seed", c_int64)] + _RESERVED
+    _fields_ = [("rows", POINTER(_QueryRow)), ("n_rows", c_size_t), ("rate_per_s", c_double), ("requests", c_int64), ("seed", c_int64), ("arrivals_s", POINTER(c_double))] + _RESERVED[:-1] + [("reserved", c_double * 3)]
 
 
 class _Goal(_Struct):
@@ -489,11 +489,14 @@ class Oracle(_Handle):
     def predict_json(self, **members: Any) -> str:
         return _take_text("predict_json", byref(self.request(**members)))
 
-    def predict_mix(self, rows: Iterable[Sequence[float]], rate_per_s: float, requests: int = 0, seed: int = 0, **members: Any) -> Dict[str, Any]:
-        """What queries wait and cost that arrive so often: `rows` are (prompt, tokens, share). The workload is of mode "generate", and its
+    def predict_mix(self, rows: Iterable[Sequence[float]], rate_per_s: float = 0.0, requests: int = 0, seed: int = 0, **members: Any) -> Dict[str, Any]:
+        """What queries wait and cost that arrive so often: `rows` are (prompt, tokens, share); or that arrive as a trace has it: rows
+        (arrival_s, prompt, tokens) in order, without rate_per_s. The workload is of mode "generate", and its
         batch the most at a time. As `predict --mix --json` has it: "ttft_s", "latency_s", "energy_per_query_j", ..."""
-        lengths = [_QueryRow(*row) for row in rows]
-        queries = _Queries(rows=(_QueryRow * len(lengths))(*lengths), n_rows=len(lengths), rate_per_s=rate_per_s, requests=requests, seed=seed)
+        rows = list(rows)
+        arrivals = None if rate_per_s else (c_double * len(rows))(*(row[0] for row in rows))
+        lengths = [_QueryRow(*row) if rate_per_s else _QueryRow(row[1], row[2], 1) for row in rows]
+        queries = _Queries(rows=(_QueryRow * len(lengths))(*lengths), n_rows=len(lengths), rate_per_s=rate_per_s, requests=requests, seed=seed, arrivals_s=arrivals)
         mix: Dict[str, Any] = json.loads(_take_text("predict_mix", self.workload, byref(self.request(**members)), byref(queries), 0.0))["mix"]
         return mix
 

@@ -180,7 +180,8 @@ def predict(model: Any, example_inputs: Any = None, *, gpu: Path, batch: Optiona
     be on the device "meta". Without `batch`, a module's is that of `example_inputs`. `gpu` is a name ("h100") or a hardware profile's file.
     `options` are those of `adept predict` with underscores: gpus=8, grad_accum=2, execution="compile", input=["i64:Bx512"]; quantities may
     name their unit: power_limit_w=250, clock_hz=1.2e9, host_launch_s=2e-5, internode_bytes_per_s=25e9.
-    Queries that arrive (docs/INFERENCE.md): mix=[(prompt, tokens, share), ...] or a file, rate="8/s"; the answer is r.json["mix"].
+    Queries that arrive (docs/INFERENCE.md): mix=[(prompt, tokens, share), ...], rate="8/s", or without a rate a trace,
+    mix=[(arrival_s, prompt, tokens), ...], or a file of either; the answer is r.json["mix"].
     Raises Error with the program's message; its `status` is one of the E_ constants.
     """
     options.update(batch=batch, precision=precision, mode=mode, optimizer=optimizer)
@@ -192,7 +193,7 @@ def predict(model: Any, example_inputs: Any = None, *, gpu: Path, batch: Optiona
         if mix is not None and not isinstance(mix, (str, os.PathLike)):
             options["mix"] = os.path.join(folder, "mix.csv")
             with open(options["mix"], "w", encoding="utf-8") as file:
-                file.write("prompt,tokens,share\n" + "".join("%s,%s,%s\n" % tuple(row) for row in mix))
+                file.write(("prompt,tokens,share\n" if options.get("rate") else "arrival_s,prompt,tokens\n") + "".join("%s,%s,%s\n" % tuple(row) for row in mix))
         return Prediction(_program.run("predict", [source.path], dict(options, gpu=gpu, by=by)), source, options)
 
 
