@@ -48,7 +48,7 @@ NOT_RUN = [
     (r"^docker|^srun|^sbatch|^scontrol|SLURM_ARRAY_TASK_ID|part\$k", "never", "needs containers or a Slurm; tests/slurm tries the plugin"),
     (r"--resume", "never", "needs a fit that was interrupted; cli.test_calibrate tries it"),
     (r"^sed .*/etc|systemctl", "never", "changes the system"),
-    (r"adept measure (--json -o \w+\.json )?-- python3 train\.py|after\.json", "never", "an illustration, says the text: needs sensors"),
+    (r"adept measure (--repeat 5 )?(--json -o \w+\.json )?-- python3 train\.py|after\.json", "never", "an illustration, says the text: needs sensors"),
     (r"^pip install", "never", "needs the network; python.wheel builds and tries the wheel"),
     (r"python3 -c 'import torch; print", "never", "needs PyTorch of pip"),
     (r"echo .*ADEPT_MARKS|^read now", "never", "a part of a script"),
