@@ -116,8 +116,7 @@ static void put_unused(adept_json_writer *w, const adept_dataset *d)
     adept_json_end_array(w);
 }
 
-/* How far rows of one configuration lie apart; null where nothing was repeated. */
-static void put_repeats(adept_json_writer *w, const adept_repeats *r)
+void adept_repeats_put(adept_json_writer *w, const adept_repeats *r)
 {
     if (!adept_json_begin_known(w, "repeats", r->n_configurations > 0)) return;
     adept_json_put_members(w, "configurations %jd rows %jd time_sd_percent %g power_sd_percent %g",
@@ -137,7 +136,7 @@ char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile 
         adept_json_put_object(&w, NULL, "name %s sha256 %s rows %jd in_sample %d", d->files[i].name, d->files[i].sha256,
                               (intmax_t)d->files[i].n_rows, d->files[i].in_sample);
     adept_json_end_array(&w);
-    put_repeats(&w, &d->repeats);
+    adept_repeats_put(&w, &d->repeats);
     put_evaluation(&w, e, true);
     if (layouts) {
         adept_layout_report_put(&w, layouts);
@@ -246,7 +245,7 @@ char *adept_fit_report_to_json(const adept_fit_report *r)
 {
     adept_json_writer w = {0};
     begin_fit(&w, r->base);
-    put_repeats(&w, &r->dataset->repeats);
+    adept_repeats_put(&w, &r->dataset->repeats);
     /* `held_out` is the first scheme that could be done, row by row; `held_out_schemes` has all of them. */
     size_t first = 0;
     while (first < r->n_held_out && r->held_out[first].impossible)
