@@ -11,9 +11,17 @@
 #define MISTAKEN_RATIO 100.0 /* of measured and predicted, either way: no GPU is so far from its sheet, a unit is */
 #define OVER_LIMIT 1.05      /* boards regulate within a few percent */
 #define UNDER_IDLE 0.5
-#define LARGEST_RATIO 1e7 /* of measured and predicted, either way: beyond it no parameter of a GPU explains a number */
-#define REPEAT_SPREAD 1.10      /* largest over smallest of one configuration */
+#define LARGEST_RATIO                                                                                                  \
+    1e7                    /* of measured and predicted, either way: beyond it no parameter of a GPU explains a number \
+                            */
+#define REPEAT_SPREAD 1.10 /* largest over smallest of one configuration */
 #define REPEAT_OFF_MEDIAN 0.045 /* then these rows are named; of two such rows, both */
+#define OUTLIER_LEAST 5         /* of so many rows a row is named if it is farther off than these scatter */
+#define OUTLIER (3.5 * 1.4826)  /* median deviations: 3.5 of a normal distribution's standard deviations */
+#define SHIFT_LEAST 3           /* of a file's rows */
+#define SHIFT 0.05              /* of a file against the others, as rows of the same configurations have it */
+#define SHIFT_SURE 3.0          /* standard errors */
+#define MEDIAN_ERROR 1.2533     /* of a median, in standard errors of a mean */
 
 /* Add a reason to those the row has. @return false when memory is out */
 static bool suspect(adept_dataset *d, adept_dataset_row *m, const char *format, ...) ADEPT_PRINTF(3, 4);
@@ -165,21 +173,52 @@ static const adept_dataset_row *another(adept_dataset_row *const *rows, size_t n
     return rows[i];
 }
 
-/* `rows` are of one configuration. `scratch` has room for n numbers. */
-static bool check_repeats(adept_dataset *d, adept_dataset_row *const *rows, size_t n, double *scratch,
-                          const quantity *q)
+/* Of sorted numbers, of which there is one. */
+static double median_of(const double *sorted, size_t n)
+{
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+/* A row against the others of its configuration. */
+typedef struct row_shift {
+    size_t file;
+    double shift, variance; /* of logarithms; in variances of a row */
+} row_shift;
+
+/* What is known of the rows of all configurations. */
+typedef struct repeat_sums {
+    double squares; /* of logarithms, about the mean of their configuration */
+    size_t freedom;
+    row_shift *shifts; /* as many as there are rows at most */
+    size_t n_shifts;
+} repeat_sums;
+
+/* The values of `q` in rows of one configuration, in `scratch`. @return how many; sorted */
+static size_t sorted_values(double *scratch, adept_dataset_row *const *rows, size_t n, const quantity *q)
 {
     size_t measured = 0;
 
     for (size_t i = 0; i < n; i++)
         if (!isnan(value(rows[i], q))) scratch[measured++] = value(rows[i], q);
-    if (measured < 2) return true;
     qsort(scratch, measured, sizeof *scratch, adept_by_size);
-    if (scratch[measured - 1] <= REPEAT_SPREAD * scratch[0]) return true;
-    double median = (scratch[(measured - 1) / 2] + scratch[measured / 2]) / 2;
+    return measured;
+}
+
+/* Name those that are off. `rows` are of one configuration. `scratch` has room for 2 n numbers. */
+static bool check_repeats(adept_dataset *d, adept_dataset_row *const *rows, size_t n, double *scratch,
+                          const quantity *q)
+{
+    size_t measured = sorted_values(scratch, rows, n, q);
+
+    if (measured < 2 || scratch[measured - 1] <= REPEAT_SPREAD * scratch[0]) return true;
+    double median = median_of(scratch, measured), off = REPEAT_OFF_MEDIAN, *deviations = scratch + measured;
+    for (size_t i = 0; i < measured; i++)
+        deviations[i] = fabs(scratch[i] / median - 1);
+    qsort(deviations, measured, sizeof *deviations, adept_by_size);
+    if (measured >= OUTLIER_LEAST) off = fmax(off, OUTLIER * median_of(deviations, measured));
     for (size_t i = 0; i < n; i++) {
         double x = value(rows[i], q);
-        if (isnan(x) || fabs(x / median - 1) <= REPEAT_OFF_MEDIAN) continue;
+        if (isnan(x) || fabs(x / median - 1) <= off) continue;
         const adept_dataset_row *other = another(rows, n, i, q);
         if (!suspect(d, rows[i], "%s %g disagrees with %zu other row%s of the same configuration (%s:%ld has %g)",
                      q->column, x, measured - 1, measured == 2 ? "" : "s", other->file, other->line, value(other, q)))
@@ -188,26 +227,107 @@ static bool check_repeats(adept_dataset *d, adept_dataset_row *const *rows, size
     return true;
 }
 
+static size_t file_of(const adept_dataset *d, const adept_dataset_row *m)
+{
+    size_t i = 0;
+
+    while (i + 1 < d->n_files && d->files[i].path != m->file)
+        i++;
+    return i;
+}
+
+/* Of rows of one configuration: how they scatter, but for those that were named, and how each file's lie to the
+ * others'.
+ * @return how many rows say something of others */
+static size_t add_repeats(repeat_sums *sums, const adept_dataset *d, adept_dataset_row *const *rows, size_t n,
+                          double *scratch, const quantity *q)
+{
+    size_t measured = sorted_values(scratch, rows, n, q), used = 0;
+    double mean = 0, squares = 0, middle = measured > 0 ? log(median_of(scratch, measured)) : 0;
+    const adept_dataset_row *first = NULL;
+
+    for (size_t i = 0; i < n && measured == 2 && !first; i++) /* of two files nobody knows which is right */
+        if (!isnan(value(rows[i], q))) first = rows[i], middle = log(value(first, q));
+    for (size_t i = 0; i < n && measured > 1; i++) {
+        const double x = log(value(rows[i], q));
+        const size_t file = file_of(d, rows[i]);
+        if (isnan(x)) continue;
+        if (rows[i] != first)
+            sums->shifts[sums->n_shifts++] = (row_shift){file, x - middle, 1 + 1 / (double)(measured - 1)};
+        if (rows[i]->suspect) continue;
+        used++;
+        squares += (x - mean) * (x - mean) * (double)(used - 1) / (double)used;
+        mean += (x - mean) / (double)used;
+    }
+    sums->squares += squares;
+    sums->freedom += used > 0 ? used - 1 : 0;
+    return measured > 1 ? measured : 0;
+}
+
+/* A file of which most rows took longer, or drew more, than the same took in the others: another state of the machine.
+ * The median: a row that is off alone says nothing of its file. `scratch` has room for all shifts. */
+static bool say_shifts(adept_dataset *d, const repeat_sums *sums, double *scratch, const quantity *q)
+{
+    const double sd = sums->freedom > 0 ? sqrt(sums->squares / (double)sums->freedom) : 0;
+    bool ok = true;
+
+    for (size_t i = 0; i < d->n_files && ok; i++) {
+        double variance = 0;
+        size_t n = 0;
+        for (size_t k = 0; k < sums->n_shifts; k++) {
+            if (sums->shifts[k].file != i) continue;
+            scratch[n++] = sums->shifts[k].shift;
+            variance += sums->shifts[k].variance;
+        }
+        if (n < SHIFT_LEAST) continue;
+        qsort(scratch, n, sizeof *scratch, adept_by_size);
+        const double shift = median_of(scratch, n), error = MEDIAN_ERROR * sd * sqrt(variance) / (double)n;
+        if (fabs(shift) < SHIFT || fabs(shift) < SHIFT_SURE * error) continue;
+        ok =
+            adept_dataset_warn(d,
+                               "%.300s: its %s is %+.1f %% off that of the same configurations in the other files (%zu "
+                               "rows): another driver, clock or board, or a machine that was busy?",
+                               d->files[i].path, q->column, 100 * expm1(shift), n);
+    }
+    return ok;
+}
+
 static bool check_all_repeats(adept_dataset *d)
 {
-    static const quantity time = {"step_time_s", offsetof(adept_dataset_row, step_time_s)};
-    static const quantity power = {"avg_power_w", offsetof(adept_dataset_row, power_avg_w)};
+    static const quantity quantities[] = {{"step_time_s", offsetof(adept_dataset_row, step_time_s)},
+                                          {"avg_power_w", offsetof(adept_dataset_row, power_avg_w)}};
+    double *const deviations[] = {&d->repeats.time_sd, &d->repeats.power_sd};
     adept_row_groups groups = {.n = 0};
     adept_dataset_row **rows = adept_arena_array(d->arena, d->n + 1, sizeof *rows);
     adept_dataset_row **alike = adept_arena_array(d->arena, d->n + 1, sizeof *alike);
-    double *scratch = adept_arena_array(d->arena, d->n + 1, sizeof *scratch);
+    double *scratch = adept_arena_array(d->arena, 2 * d->n + 1, sizeof *scratch);
+    repeat_sums sums[2] = {{0}};
+    bool ok = rows && alike && scratch;
     size_t n = 0;
 
-    if (!rows || !alike || !scratch) return false;
-    for (size_t i = 0; i < d->n; i++)
+    for (size_t k = 0; k < 2 && ok; k++)
+        ok = (sums[k].shifts = adept_arena_array(d->arena, d->n + 1, sizeof *sums[k].shifts)) != NULL;
+    for (size_t i = 0; i < d->n && ok; i++)
         if (!d->rows[i].suspect) rows[n++] = &d->rows[i]; /* a row that is wrong by itself says nothing of the others */
-    bool ok = adept_rows_group(&groups, d->arena, (const adept_dataset_row *const *)rows, n, NULL, 0, NULL) == ADEPT_OK;
+    ok =
+        ok && adept_rows_group(&groups, d->arena, (const adept_dataset_row *const *)rows, n, NULL, 0, NULL) == ADEPT_OK;
     for (size_t i = 0; i < n && ok; i++)
         alike[i] = rows[groups.rows[i]];
+    d->repeats = (adept_repeats){.time_sd = NAN, .power_sd = NAN};
     for (size_t g = 0; g < groups.n && ok; g++) {
-        size_t begin = groups.begin[g], size = groups.begin[g + 1] - begin;
-        ok = check_repeats(d, alike + begin, size, scratch, &time) &&
-             check_repeats(d, alike + begin, size, scratch, &power);
+        size_t begin = groups.begin[g], size = groups.begin[g + 1] - begin, repeated = 0;
+        for (size_t k = 0; k < 2 && ok; k++)
+            ok = check_repeats(d, alike + begin, size, scratch, &quantities[k]);
+        for (size_t k = 0; k < 2 && ok; k++) {
+            size_t of = add_repeats(&sums[k], d, alike + begin, size, scratch, &quantities[k]);
+            repeated = of > repeated ? of : repeated;
+        }
+        d->repeats.n_configurations += repeated > 0;
+        d->repeats.n_rows += repeated;
+    }
+    for (size_t k = 0; k < 2 && ok; k++) {
+        if (sums[k].freedom > 0) *deviations[k] = sqrt(sums[k].squares / (double)sums[k].freedom);
+        ok = say_shifts(d, &sums[k], scratch, &quantities[k]);
     }
     return ok;
 }

@@ -116,6 +116,14 @@ static void put_unused(adept_json_writer *w, const adept_dataset *d)
     adept_json_end_array(w);
 }
 
+void adept_repeats_put(adept_json_writer *w, const adept_repeats *r)
+{
+    if (!adept_json_begin_known(w, "repeats", r->n_configurations > 0)) return;
+    adept_json_put_members(w, "configurations %jd rows %jd time_sd_percent %g power_sd_percent %g",
+                           (intmax_t)r->n_configurations, (intmax_t)r->n_rows, 100 * r->time_sd, 100 * r->power_sd);
+    adept_json_end_object(w);
+}
+
 char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const adept_dataset *d,
                                const adept_layout_report *layouts, const char *const *warnings, size_t n_warnings)
 {
@@ -128,6 +136,7 @@ char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile 
         adept_json_put_object(&w, NULL, "name %s sha256 %s rows %jd in_sample %d", d->files[i].name, d->files[i].sha256,
                               (intmax_t)d->files[i].n_rows, d->files[i].in_sample);
     adept_json_end_array(&w);
+    adept_repeats_put(&w, &d->repeats);
     put_evaluation(&w, e, true);
     if (layouts) {
         adept_layout_report_put(&w, layouts);
@@ -165,7 +174,10 @@ static void put_parameters(adept_json_writer *w, const adept_identifiability *id
                                p->kept, p->std_error);
         adept_json_put_pair(w, "refits", p->refit_low, p->refit_high);
         adept_json_put_members(w, "at_bound %s determined %d why_not %s",
-                               p->at_low ? "low" : p->at_high ? "high" : NULL, p->determined, p->why_not);
+                               p->at_low    ? "low"
+                               : p->at_high ? "high"
+                                            : NULL,
+                               p->determined, p->why_not);
         adept_json_end_object(w);
     }
     adept_json_end_array(w);
@@ -233,6 +245,7 @@ char *adept_fit_report_to_json(const adept_fit_report *r)
 {
     adept_json_writer w = {0};
     begin_fit(&w, r->base);
+    adept_repeats_put(&w, &r->dataset->repeats);
     /* `held_out` is the first scheme that could be done, row by row; `held_out_schemes` has all of them. */
     size_t first = 0;
     while (first < r->n_held_out && r->held_out[first].impossible)

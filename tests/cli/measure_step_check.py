@@ -18,6 +18,7 @@ def check_csv(path, expected_rows):
         assert 0 < float(row["time_min_s"]) <= low <= middle <= high < 100, row
         assert int(row["steps"]) >= 2 and int(row["batch_size"]) == 2 and int(row["gpus"]) in (1, 2), row
         assert (row["optimizer"] == "none") == (row["mode"] != "train"), row
+        assert row["driver"] == row["board"] == "", row     # of GPUs
         # a CPU has no meter: nothing, not 0
         assert row["avg_power_w"] == row["power_scope"] == row["power_limit_w"] == "", row
     with open(path[:-len(".csv")] + ".json", encoding="utf-8") as file:
@@ -34,7 +35,7 @@ def check_power(library):
     os.environ["ADEPT_NVML_LIBRARY"] = library
     meter = power.Meter("0000:01:00.0", idle_s=0.3)
     assert meter.addresses == ["0000:01:00.0"]
-    assert meter.why_no_power is None and meter.limit_w == 250 and meter.driver == "1.2.3", vars(meter)
+    assert meter.why_no_power is None and meter.limit_w == 250 and meter.driver == "1.2.3" and meter.board == "0000:01:00.0", vars(meter)
     expected_w = {"energy counter": 200, "sampling": 120}[meter.method]
     meter.start()
     time.sleep(0.3)

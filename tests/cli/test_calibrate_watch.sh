@@ -54,7 +54,9 @@ write a.csv 1.3 n1 all
 look 0
 check 'the first fit is kept' "
 assert d['schema_version'] == 1 and d['kind'] == 'watch' and d['kept'] is True and d['rows'] == 60 and 3 <= d['left_out'] <= 25, d
-assert d['error_percent'] < 25 and d['error_before_percent'] is None and d['drift'] == [], d"
+assert d['error_percent'] < 25 and d['error_before_percent'] is None and d['drift'] == [], d
+assert (d['repeats']['configurations'], d['repeats']['rows']) == (20, 60) and 0.1 < d['repeats']['time_sd_percent'] < 0.5, d
+assert not any('other files' in w for w in d['warnings']), d"
 [ -e "$work/mine.json" ] && [ ! -e "$work/mine.json.1" ] && [ ! -e "$work/mine.json.new.json" ] || fail 'files of the first fit'
 expect_ok evaluate "$rows/a.csv" --gpu "$work/mine.json"
 cp "$work/mine.json" "$work/first.json"
@@ -66,8 +68,16 @@ check 'a worse fit is dropped' "
 assert d['kept'] is False and d['error_percent'] > d['error_before_percent'], d"
 cmp -s "$work/mine.json" "$work/first.json" && [ ! -e "$work/mine.json.1" ] || fail 'a fit that was dropped changed the profile'
 
-# a host that is slower than the others, with the same work: named
+# the same steps on another day, 15 % longer, which no column says: the file is named
 rm "$rows/b.csv"
+write day.csv 1.495 n1 all
+look 0
+check 'a file that is off' "
+assert any(w.startswith('$rows/day.csv: its step_time_s is +1') or w.startswith('$rows/a.csv: its step_time_s is -') for w in d['warnings']), d"
+rm "$rows/day.csv"
+cp "$work/first.json" "$work/mine.json"
+
+# a host that is slower than the others, with the same work: named
 write c.csv 1.7 n7 all
 look 0
 check 'a drift is named' "

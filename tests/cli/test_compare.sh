@@ -166,4 +166,19 @@ cp "$work/out" "$work/larger.json"
 run compare own.json larger.json --within 1
 checks=$((checks + 1))
 [ "$rc" -eq 7 ] || fail "exit code $rc of a larger batch"
+# step 6 of docs/METHOD.md: five runs before and after a change, by the goals that the document shows
+if [ -n "${ADEPT_FAKE_NVML:-}" ]; then
+    awk '/^<!-- file: measured.json -->/ { on = 1; next } on && /^```/ { if (inside) exit; inside = 1; next } inside' \
+        "$ADEPT_SOURCE_DIR/docs/METHOD.md" >measured.json
+    export ADEPT_NVML_LIBRARY="$ADEPT_FAKE_NVML"
+    FAKE_NVML=power=constant:200 run measure --devices gpu --period 10ms --repeat 5 --json -o before.json -- sleep 0.4
+    FAKE_NVML=power=constant:100 run measure --devices gpu --period 10ms --repeat 5 --json -o after.json -- sleep 0.2
+    expect_ok compare before.json after.json --goal measured.json --json
+    json "d['goal']['passed'] and d['goal']['is_validation'] and all(g['origin'] == 'measured' for g in d['goal']['goals'])"
+    json "[g['interval95_percent'][0] < g['change_percent'] < g['interval95_percent'][1] < -10 for g in d['goal']['goals']] == [True, True]"
+    run compare after.json before.json --goal measured.json
+    checks=$((checks + 1))
+    [ "$rc" -eq 7 ] || fail "exit code $rc of a change that made it worse"
+    shows '^energy_j .* measured +FAIL$'
+fi
 finish

@@ -105,6 +105,44 @@ if command -v gnuplot >/dev/null; then
     expect_error 1 'no/such/p.svg' evaluate rows.csv --gpu a100 --models "$data" --plot no/such/p.svg
 fi
 
+# Ten campaigns of the same five steps, by awk with noise of 1.5 %: how far rows of one step differ is said; so is the campaign that took 9 %
+# longer, which no row of it says, and the row that is alone with 1.6 times the time. The watts of the third are 20 % lower.
+campaigns() {
+    for c in 1 2 3 4 5 6 7 8 9 10; do
+        awk -v c=$c -v slow="$1" -v odd="$2" -v low="$3" 'BEGIN {
+            srand(7919 * c); print "model,batch_size,step_time_s,avg_power_w"
+            for (i = 1; i <= 5; i++) {
+                noise = 0; for (k = 0; k < 12; k++) noise += rand()
+                t = 0.002 * i * exp(0.015 * (noise - 6)) * (c == 7 ? slow : 1) * (c == 4 && i == 3 ? odd : 1)
+                printf "mlp,%d,%.9g,%.9g\n", 256 * i, t, 200 * (1 + 0.01 * (rand() - 0.5)) * (c == 3 ? low : 1)
+            }
+        }' >c$c.csv
+    done
+    expect_ok evaluate c?.csv c10.csv --gpu a100 --models "$data" --json
+}
+campaigns 1.09 1.6 0.8
+checks=$((checks + 1))
+python3 - out <<'CHECK' >err 2>&1 || fail "ten campaigns"
+import json, sys
+d = json.load(open(sys.argv[1]))
+r = d["repeats"]
+assert (r["configurations"], r["rows"]) == (5, 50) and 1 < r["time_sd_percent"] < 4 and r["power_sd_percent"] < 1, r
+off = [w for w in d["warnings"] if "in the other files" in w]
+assert len(off) == 2 and off[0].startswith("c7.csv: its step_time_s is +") and off[1].startswith(("c3.csv: its avg_power_w is -19.", "c3.csv: its avg_power_w is -20.")), off
+named = [w.split(": ")[0] for w in d["warnings"] if "disagrees with 9 other rows" in w]
+assert [n for n in named if n.startswith("c4.csv")] == ["c4.csv:4"] and {n.split(":")[0] for n in named} <= {"c3.csv", "c4.csv", "c7.csv"}, named
+CHECK
+run evaluate c?.csv c10.csv --gpu a100 --models "$data"
+shows '^Repeats 5 configurations in 50 rows; their standard deviation is [1-4]\.[0-9] % of the time, 0\.[0-9]+ % of the power$'
+campaigns 1 1 1
+checks=$((checks + 1))
+if grep -q 'other files\|disagrees' out; then fail "ten campaigns that agree"; fi
+# what was measured once has no repeats
+expect_ok evaluate c1.csv --gpu a100 --models "$data" --json
+shows '"repeats":[[:space:]]*null'
+expect_ok evaluate c1.csv --gpu a100 --models "$data"
+if grep -q Repeats out; then fail "repeats of what was measured once"; fi
+
 # The profile whose measurements are bundled repeats them as it says itself: a law that changed wants a new fit.
 if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
     name=cpu-xeon-avx512-1core

@@ -218,6 +218,10 @@ trace --cap 1.5kW
 grep -q 'never start' "$work/out" && fail "a warning of a cap that all keep"
 run simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy charon --cap 1100
 shows 'charon: some jobs never start: even alone, its placement of them exceeds the cap of 1100 W'
+# without a cap charon is zeus, and is said to be
+if grep -q 'charon: without a power cap' "$work/out"; then fail "a warning of no cap where there is one"; fi
+simulate --policy zeus,charon --seeds 1
+shows 'charon: without a power cap .* it does as zeus does'
 # a kind that never runs is named whatever the horizon is, and completion times of the others alone are not given
 run simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy charon,zeus --cap 1100 --horizon 1h --json
 checks=$((checks + 1))

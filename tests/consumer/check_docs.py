@@ -48,7 +48,7 @@ NOT_RUN = [
     (r"^docker|^srun|^sbatch|^scontrol|SLURM_ARRAY_TASK_ID|part\$k", "never", "needs containers or a Slurm; tests/slurm tries the plugin"),
     (r"--resume", "never", "needs a fit that was interrupted; cli.test_calibrate tries it"),
     (r"^sed .*/etc|systemctl", "never", "changes the system"),
-    (r"adept measure (--json -o \w+\.json )?-- python3 train\.py|after\.json", "never", "an illustration, says the text: needs sensors"),
+    (r"adept measure (--repeat 5 )?(--json -o \w+\.json )?-- python3 train\.py|after\.json", "never", "an illustration, says the text: needs sensors"),
     (r"^pip install", "never", "needs the network; python.wheel builds and tries the wheel"),
     (r"python3 -c 'import torch; print", "never", "needs PyTorch of pip"),
     (r"echo .*ADEPT_MARKS|^read now", "never", "a part of a script"),
@@ -551,6 +551,11 @@ def check(report, where, shown, outputs):
     report.differs(where, "shown:   %s\nprinted: %s\nby: %s" % (lines[best[0]], best[2], best[1]))
 
 
+def before_block(steps, line):
+    """Is a block of what is printed the next of the document?"""
+    return next((step[1] for step in steps if step[0] > line), "") == "prints"
+
+
 def check_document(machine, report, name, steps, folder):
     outputs, section, skipped = [], [], [] # what ran so far, and in this section; what did not, of the commands before a block
     before = ""
@@ -591,6 +596,8 @@ def check_document(machine, report, name, steps, folder):
                 skipped.append(what)
                 continue
             report.ran += 1
+            if before_block(steps, line): # a block directly behind it is of it, whatever did not run before
+                skipped = []
             right = next((codes for pattern, codes in EXIT_CODES if re.search(pattern, what)), (0,))
             if code not in right and not any(text.startswith("adept: ") for text in shown):
                 report.differs(where, "exit code %d: %s\n%s" % (code, what, "\n".join(printed[-6:]).strip()))

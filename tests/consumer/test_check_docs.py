@@ -55,6 +55,14 @@ class Skipped(unittest.TestCase):
         self.assertEqual(code, 1, printed)
         self.assertIn("1 differing", printed)
 
+    def test_behind_another(self):
+        """What did not run leaves no gap in what is compared behind it: the block is of the command before it."""
+        with open(self.folder + "/ask.md", "w", encoding="utf-8") as file:
+            file.write("# Ask\n\n    curl localhost:1\n\nand then\n\n    adept help predict\n\n```\nUsage: adept forget ...\n...\n```\n")
+        code, printed = self.check()
+        self.assertEqual(code, 1, printed)
+        self.assertIn("1 outputs compared, 1 differing, 1 not run", printed)
+
     def test_left_out(self):
         code, printed = self.check()
         self.assertEqual(code, 0, printed)

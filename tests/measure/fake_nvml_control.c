@@ -1,6 +1,6 @@
 /* What can be set on the boards of fake_nvml.c. Settings are files limit-N (mW), core-N and memory-N (MHz, or "free")
  * of the folder that FAKE_NVML_SETTINGS names, so that they outlive the program as a driver's do; without the folder
- * nothing can be set. FAKE_NVML_REFUSES=1 is a user without permission. */
+ * nothing can be set. FAKE_NVML_MOST_MW is the highest limit. FAKE_NVML_REFUSES=1 is a user without permission. */
 #include "fake_nvml.h"
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,6 +8,12 @@
 #include <string.h>
 
 enum { LOW_MW = 100000, HIGH_MW = 300000, FIRST_MW = 250000 };
+
+static unsigned most_mw(void)
+{
+    const char *text = getenv("FAKE_NVML_MOST_MW");
+    return text ? (unsigned)strtoul(text, NULL, 10) : HIGH_MW;
+}
 
 static bool is_board(const void *device)
 {
@@ -55,7 +61,7 @@ int nvmlDeviceGetPowerManagementLimitConstraints(void *device, unsigned *low, un
 int nvmlDeviceGetPowerManagementLimitConstraints(void *device, unsigned *low, unsigned *high)
 {
     *low = LOW_MW;
-    *high = HIGH_MW;
+    *high = most_mw();
     return is_board(device) ? SUCCESS : INVALID;
 }
 
@@ -65,7 +71,7 @@ int nvmlDeviceSetPowerManagementLimit(void *device, unsigned mw)
     char text[32];
 
     snprintf(text, sizeof text, "%u", mw);
-    return mw >= LOW_MW && mw <= HIGH_MW ? set("limit", device, text) : INVALID;
+    return mw >= LOW_MW && mw <= most_mw() ? set("limit", device, text) : INVALID;
 }
 
 static int list(unsigned *n, unsigned *mhz, unsigned low, unsigned high, unsigned step)

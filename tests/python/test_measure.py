@@ -218,6 +218,28 @@ for delay_s in (0, 0.2):
         self.assertEqual(region["count"], 2)
         self.assertGreaterEqual(region["time_s"]["least"], 0.4)  # the first's end is not the second's, 0.2 s after that began
 
+    def test_decorators(self):
+        """Each call of a function is a region, under either name; what it returns is left alone."""
+        with board("power=constant:%d" % WATTS), adept.measure(period_s=0.01, devices=["gpu"]) as m:
+            @m.region("step")
+            def step(x):
+                time.sleep(0.05)
+                return 2 * x
+
+            self.assertEqual([step(i) for i in range(3)], [0, 2, 4])
+        self.assertEqual(m.read("gpu", "step").count, 3)
+        self.run_under("""
+import adept
+@adept.mark("step")
+def step():
+    pass
+for _ in range(4):
+    step()
+""", "--json", "-o", self.path("r.json"))
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            [region] = json.load(file)["regions"]
+        self.assertEqual((region["name"], region["count"]), ("step", 4))
+
     def test_marks_without_it_are_nothing(self):
         self.assertNotIn("ADEPT_MARKS", os.environ)
         with adept.mark("step"):

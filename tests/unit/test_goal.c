@@ -230,6 +230,48 @@ static void refuses(int exit_code, const char *message, const char *a, const cha
     cli_result_free(&r);
 }
 
+/* A goal's file is of simulations before a change and of measurements after it: names of policies are for the first,
+ * and totals have one name for both. */
+static void test_one_goal_for_all_kinds(void **state)
+{
+    static const char *const words[][3] = {
+        {"energy", "energy_j", "-10.5 %"}, {"time", "time_s", "-10.0 %"}, {"power", "mean_power_w", "-0.6 %"}};
+    char text[400];
+
+    (void)state;
+    put_file("measured-after.json",
+             "{\"schema_version\": 1, \"kind\": \"measured\", \"host\": \"n1\", \"time_s\": 32400,"
+             "\"sensors\": [{\"name\": \"node\", \"component\": \"node\", \"origin\": \"measured\", \"summed\": true}],"
+             "\"total\": {\"energy_j\": 183600000, \"avg_power_w\": 5667}}");
+    for (size_t i = 0; i < 3; i++)
+        for (int k = 0; k < 2; k++) {
+            snprintf(text, sizeof text,
+                     "{\"schema_version\": 1, \"reference\": \"sjf\", \"candidate\": \"edp\", \"goals\": [{\"metric\": "
+                     "\"%s\", \"direction\": \"lower\", \"threshold_percent\": 0.1}]}",
+                     words[i][k]);
+            put_file("kinds.json", text);
+            cli_result r = compare("measured.json", "measured-after.json", goal("kinds.json"));
+            assert_int_equal(r.exit_code, 0);
+            says(r.out, words[i][2]);
+            says(r.out, words[i][k]);
+            says(r.out, "as measured");
+            cli_result_free(&r);
+            if (i == 2) continue; /* these simulations were given no power */
+            r = compare("measured.json", "two.json", goal("kinds.json"));
+            assert_int_equal(r.exit_code, i == 0 ? 0 : 7); /* the simulation lasts as long */
+            says(r.out, "policy edp");
+            says(r.out, "this is no validation");
+            cli_result_free(&r);
+        }
+    put_file("kinds.json", "{\"schema_version\": 1, \"goals\": [{\"metric\": \"energy\", \"direction\": \"lower\", "
+                           "\"threshold_percent\": 10}]}");
+    cli_result r = compare("before.json", "after.json", goal("kinds.json"));
+    assert_int_equal(r.exit_code, 0); /* two simulations by the word of a measurement */
+    cli_result_free(&r);
+    refuses(3, "nothing that is compared is called 'throughput_per_h'; there is: time, power, energy", "measured.json",
+            "measured-after.json", goal("strict.json"));
+}
+
 /* As if it were a part only. */
 static void put_shard(const char *whole, const char *shard)
 {
@@ -296,7 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dashboard),       cmocka_unit_test(test_tolerance),
         cmocka_unit_test(test_two_simulations), cmocka_unit_test(test_measured_and_simulated),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_one_goal_for_all_kinds),
     };
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

@@ -6,6 +6,7 @@
 #include "adept_grow.h"
 #include "adept_json.h"
 #include "adept_json_writer.h"
+#include "adept_layouts.h"
 #include "table.h"
 #include "units.h"
 #include <dirent.h>
@@ -72,6 +73,7 @@ typedef struct verdict {
     double error; /* percent, of the judges; NAN: not known */
     drift drifts[32];
     size_t n_drifts;
+    adept_dataset *rows; /* what is said of them: how far repetitions lie apart, files that are off */
 } verdict;
 
 /* 0.6 of the times' and 0.4 of the powers', or what there is of them. */
@@ -156,7 +158,7 @@ static adept_status judge(adept_cli *cli, verdict *out, const adept_calibrate_op
         out->error = error_of(&m);
         find_drift(out, e);
     }
-    adept_dataset_free(d);
+    out->rows = d;
     adept_hwprofile_free(hw);
     return status;
 }
@@ -275,6 +277,8 @@ static void say_text(const verdict *old, const verdict *now, bool kept)
         adept_print_format(stdout, "  drift: the %zu rows of %s %s: %s against the others: %s?\n", d->n, d->column,
                            d->value, text, d->says);
     }
+    for (size_t i = 0; i < now->rows->n_warnings; i++)
+        adept_print_format(stdout, "  %s\n", now->rows->warnings[i]);
 }
 
 static adept_status say(adept_cli *cli, const watch *w, const verdict *old, const verdict *now, bool kept)
@@ -296,6 +300,8 @@ static adept_status say(adept_cli *cli, const watch *w, const verdict *old, cons
                                   now->drifts[i].column, now->drifts[i].value, (intmax_t)now->drifts[i].n,
                                   100 * now->drifts[i].time, 100 * now->drifts[i].power, now->drifts[i].says);
         adept_json_end_array(&json);
+        adept_repeats_put(&json, &now->rows->repeats);
+        adept_json_put_strings(&json, "warnings", now->rows->warnings, now->rows->n_warnings);
         adept_json_end_object(&json);
         adept_status status = adept_json_emit(cli, &json);
         if (status != ADEPT_OK) return status;
@@ -306,7 +312,7 @@ static adept_status say(adept_cli *cli, const watch *w, const verdict *old, cons
 
 static adept_status refit(adept_cli *cli, watch *w)
 {
-    verdict old, now;
+    verdict old = {.n = 0}, now = {.n = 0};
     bool has_old = access(w->output, F_OK) == 0;
 
     w->o->output = w->candidate;
@@ -318,7 +324,10 @@ static adept_status refit(adept_cli *cli, watch *w)
     if (keeps) status = put_in_place(cli, w);
     if (keeps && status == ADEPT_OK && w->o->fleet) status = put_into_fleet(cli, w->o->fleet, w->output);
     unlink(w->candidate);
-    return status == ADEPT_OK ? say(cli, w, has_old ? &old : NULL, &now, keeps) : status;
+    if (status == ADEPT_OK) status = say(cli, w, has_old ? &old : NULL, &now, keeps);
+    adept_dataset_free(old.rows);
+    adept_dataset_free(now.rows);
+    return status;
 }
 
 static adept_status look(adept_cli *cli, watch *w)

@@ -58,16 +58,27 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-/* The words of a file of options, which stand in the place of "--options FILE" behind the command: an option a line, as
- * "gpu = a100", "gpu a100" or "--gpu=a100"; one without a value, "json". What follows on the command line comes later,
- * and so holds where one may be given once. */
+/* Where "--options" stands; 0: nowhere. Of `measure` only directly behind it: other words may be its command's. */
+static int place_of_options(int argc, char **argv)
+{
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--options") == 0) return i;
+        if (strcmp(argv[1], "measure") == 0) break;
+    }
+    return 0;
+}
+
+/* The words of a file of options, in place of "--options FILE" at `place`: an option a line, as "gpu = a100", "gpu a100"
+ * or "--gpu=a100"; one without a value, "json". They stand directly behind the command: what the command line itself
+ * says comes later, and so holds where one may be given once. */
 static adept_arena *file_words; /* freed by main() */
 
-static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
+static adept_status read_options(adept_cli *cli, int place, int *argc, char ***argv)
 {
     char *text, **old = *argv;
+    const char *path = old[place + 1];
     size_t size, n = 0, lines = 1;
-    adept_status status = adept_file_read(&text, &size, old[3], (size_t)1 << 20, &cli->err);
+    adept_status status = adept_file_read(&text, &size, path, (size_t)1 << 20, &cli->err);
 
     if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < size; i++)
@@ -87,15 +98,15 @@ static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
         if (*value == '=') value += 1 + strspn(value + 1, " \t");
         if (length == 0 || strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-") < length)
             status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%d: not an option; 'gpu = a100' is an option",
-                                     old[3], line);
+                                     path, line);
         else if (!(words[n++] =
                        (char *)adept_arena_printf(file_words, *value ? "--%.*s=%s" : "--%.*s", (int)length, at, value)))
             status = adept_cli_no_memory(cli);
     }
     free(text);
     if (!words) return adept_cli_no_memory(cli);
-    for (int i = 4; i < *argc; i++)
-        words[n++] = old[i];
+    for (int i = 2; i < *argc; i++)
+        if (i != place && i != place + 1) words[n++] = old[i];
     words[n] = NULL;
     *argc = (int)n;
     *argv = words;
@@ -105,9 +116,10 @@ static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
 static adept_status dispatch(adept_cli *cli, int argc, char **argv)
 {
     static char help_option[] = "--help";
-    if (argc > 2 && strcmp(argv[2], "--options") == 0) {
-        if (argc == 3) return adept_cli_usage(cli, "--options needs a FILE");
-        adept_status status = read_options(cli, &argc, &argv);
+    const int place = argc > 2 ? place_of_options(argc, argv) : 0;
+    if (place > 0) {
+        if (place + 1 == argc) return adept_cli_usage(cli, "--options needs a FILE");
+        adept_status status = read_options(cli, place, &argc, &argv);
         if (status != ADEPT_OK) return status;
     }
     if (argc < 2) {

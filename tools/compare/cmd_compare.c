@@ -289,8 +289,8 @@ static adept_status compare(adept_cli *cli, void *options)
     adept_compare c = {.n_rows = 0};
     adept_status status = o->goal ? adept_goals_read(&goals, o->goal, &cli->err) : ADEPT_OK;
 
-    if (goals.reference[0] && !o->choice.policies[0]) o->choice.policies[0] = goals.reference;
-    if (goals.candidate[0] && !o->choice.policies[1]) o->choice.policies[1] = goals.candidate;
+    if (goals.reference[0]) o->choice.if_simulated[0] = goals.reference;
+    if (goals.candidate[0]) o->choice.if_simulated[1] = goals.candidate;
     if (status == ADEPT_OK) status = adept_compare_files(&c, o->paths, &o->choice, &cli->err);
     if (status == ADEPT_OK) status = select_rows(&c, o->only, &cli->err);
     if (status == ADEPT_OK) status = adept_goals_judge(&goals, &c, &cli->err);

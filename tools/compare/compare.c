@@ -352,6 +352,18 @@ static double high_of(const adept_compare_value *v)
     return has_interval(v) ? v->high : v->value;
 }
 
+/* Of repeats. Seeds that do not pair say nothing of other jobs. */
+static bool is_of_means(const adept_compare_value *v)
+{
+    return has_interval(v) && strcmp(v->interval, "95 % of means") == 0 && strcmp(v->origin, "simulated") != 0;
+}
+
+static double half_of(const adept_compare_value *v)
+{
+    return (v->high - v->low) / 2;
+}
+
+/* With the intervals of the difference and of its share where both are of means, by the squares of theirs. */
 static void work_out(adept_compare_row *row, int reference)
 {
     const adept_compare_value *a = &row->sides[0], *b = &row->sides[1];
@@ -362,6 +374,15 @@ static void work_out(adept_compare_row *row, int reference)
     row->overlap = -1;
     if (!isnan(row->difference) && (has_interval(a) || has_interval(b)))
         row->overlap = low_of(a) <= high_of(b) && low_of(b) <= high_of(a);
+    if (from != 0 && is_of_means(a) && is_of_means(b)) { /* which know nothing of each other */
+        const adept_compare_value *r = &row->sides[reference], *other = &row->sides[1 - reference];
+        const double half = hypot(half_of(r), half_of(other)),
+                     half_share = hypot(half_of(other) / from, half_of(r) / from * other->value / from);
+        row->low = row->difference - half;
+        row->high = row->difference + half;
+        row->share_low = row->share - half_share;
+        row->share_high = row->share + half_share;
+    }
 }
 
 /* ---------------------------------------------------------------- files ------------------------------------------ */
@@ -456,7 +477,8 @@ adept_status adept_compare_files(adept_compare *out, const char *const paths[2],
 
     *c = (adept_compare){.reference = 0};
     for (int side = 0; status == ADEPT_OK && side < 2; side++)
-        status = open_side(&c->sides[side], paths[side], choice->policies[side], err);
+        status = open_side(&c->sides[side], paths[side],
+                           choice->policies[side] ? choice->policies[side] : choice->if_simulated[side], err);
     if (status == ADEPT_OK) status = check_kinds(c, choice, err);
     if (status != ADEPT_OK) return status;
     bool both_simulated = c->sides[0].kind == ADEPT_COMPARE_SIMULATED && c->sides[1].kind == ADEPT_COMPARE_SIMULATED;

@@ -33,7 +33,8 @@ typedef struct adept_compare_row {
     const char *unit; /* "s", "W", "J", "1/h"; "" of a share or a count */
     adept_compare_value sides[2];
     double difference, share;     /* of the other side to the reference, and of that; NAN: not known */
-    double low, high;             /* 95 % of the difference, of policies that met the same jobs; NAN: not known */
+    double low, high;             /* 95 % of the difference of two means; by pairs where policies met the same jobs;
+                                     NAN: not known */
     double share_low, share_high; /* likewise of the share */
     int overlap;                  /* do the intervals, one of which may be a number alone? -1: neither has one */
 } adept_compare_row;
@@ -58,7 +59,8 @@ typedef struct adept_compare_side {
 /** What of the files is compared. */
 typedef struct adept_compare_choice {
     const char *region; /* what a step is called in a measurement that a prediction is compared with; NULL: "step" */
-    const char *policies[2]; /* of A and of B where they are simulations; NULL: the only one */
+    const char *policies[2];     /* of A and of B, which have to be simulations; NULL: the only one */
+    const char *if_simulated[2]; /* likewise, where `policies` say nothing; of another kind of file nothing is asked */
 } adept_compare_choice;
 
 typedef struct adept_compare {

@@ -74,12 +74,39 @@ static size_t strength_of(const char *origin)
     return i;
 }
 
+/* The row called so; else, of time, power and energy, the total, whatever the files' kinds call it. */
+static const adept_compare_row *row_of(const adept_compare *c, const char *metric)
+{
+    static const char *const totals[][4] = {{"time", "time_s", "end_s", "step time"},
+                                            {"power", "power_w", "mean_power_w", "average power"},
+                                            {"energy", "energy_j", "energy of a step", "energy_step_j"}};
+    const size_t n_words = sizeof *totals / sizeof **totals;
+
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (strcmp(c->rows[i].name, metric) == 0) return &c->rows[i];
+    for (size_t q = 0; q < sizeof totals / sizeof *totals; q++) {
+        size_t word = 0;
+        while (word < n_words && strcmp(totals[q][word], metric) != 0)
+            word++;
+        for (size_t i = 0; word < n_words && i < c->n_rows; i++)
+            for (size_t k = 0; k < n_words; k++)
+                if (strcmp(c->rows[i].name, totals[q][k]) == 0) return &c->rows[i];
+    }
+    return NULL;
+}
+
 static adept_status judge(adept_compare_goal *g, const adept_compare *c, const char *path, adept_error *err)
 {
-    for (size_t i = 0; i < c->n_rows && !g->row; i++)
-        if (strcmp(c->rows[i].name, g->metric) == 0) g->row = &c->rows[i];
-    if (!g->row)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: nothing that is compared is called '%.80s'", path, g->metric);
+    g->row = row_of(c, g->metric);
+    if (!g->row) {
+        char names[400] = "";
+        for (size_t i = 0; i < c->n_rows; i++) {
+            size_t used = strlen(names);
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", c->rows[i].name);
+        }
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: nothing that is compared is called '%.80s'; there is: %s",
+                               path, g->metric, names);
+    }
     const adept_compare_value *a = &g->row->sides[0], *b = &g->row->sides[1];
     double sign = g->is_higher ? 1 : -1, missed = g->tolerance > 0 ? g->tolerance * a->sd / fabs(a->value) : 0;
     size_t one = strength_of(a->origin), two = strength_of(b->origin);

@@ -225,7 +225,8 @@ def fill(row, timing, repeats, meter):
                time_p10_s=digits(timing.quantile(0.1)), time_p90_s=digits(timing.quantile(0.9)),
                time_std_s=digits(timing.std_s), steps=timing.steps, windows=len(timing.windows_s), repeats=repeats,
                cpu_share="{:.3f}".format(timing.cpu_share), warmup_steps=timing.warmup_steps, date=now(),
-               power_method=meter.method, avg_power_w=digits(timing.power_w), idle_power_w=digits(meter.idle_w))
+               power_method=meter.method, avg_power_w=digits(timing.power_w), idle_power_w=digits(meter.idle_w), driver=meter.driver or "",
+               board=meter.board or "" if row["gpus"] == 1 else "")
     if timing.power_w is not None:
         row["power_scope"] = "gpu"
 
@@ -269,7 +270,7 @@ def measure_rank(ranks, name, config, plan, args):
     best, repeats = timing.measure_steadily(step, step.synchronize, meter, plan, lambda t: t.spread <= args.max_spread, args.repeats, ranks.agree)
     peak = torch.tensor([float(torch.cuda.max_memory_allocated()) if args.device == "cuda" else 0.0], dtype=torch.float64, device=ranks.device)
     torch.distributed.all_reduce(peak, torch.distributed.ReduceOp.MAX)
-    return best, repeats, {name: getattr(meter, name) for name in ("method", "idle_w", "limit_w")}, int(peak.item())
+    return best, repeats, {name: getattr(meter, name) for name in ("method", "idle_w", "limit_w", "driver", "board")}, int(peak.item())
 
 
 class Session:

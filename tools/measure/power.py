@@ -28,7 +28,7 @@ def import_adept():
 class Meter:
     """Mean power of the first `gpus` that CUDA counts, together, between start() and stop(); None: not known. What they draw idle is
     measured at once."""
-    method, limit_w, driver, why_no_power = "none", None, None, None
+    method, limit_w, driver, board, why_no_power = "none", None, None, None, None
 
     def __init__(self, address=None, idle_s=2.0, gpus=1):
         adept = import_adept()
@@ -46,7 +46,8 @@ class Meter:
 
     def describe(self, board):
         self.method, self.why_no_power = METHODS[board["by_counter"]], board["lost"]
-        self.driver = board["device"].rpartition("driver ")[2]
+        device, _, self.driver = board["device"].rpartition(", driver ")
+        self.board = device.split()[-1]
         limit = board["gauges"]["power_limit_w"]
         if limit:
             self.limit_w = round(limit["least"], 3)     # a mean of equal numbers need not be the number
@@ -63,7 +64,7 @@ class Meter:
 
 class NoMeter:
     """Of a CPU, which has no meter of its own that a row could name."""
-    method, idle_w, limit_w, driver, why_no_power = "none", None, None, None, "no meter for a CPU"
+    method, idle_w, limit_w, driver, board, why_no_power = "none", None, None, None, None, "no meter for a CPU"
 
     def start(self):
         pass

@@ -10,7 +10,8 @@ CONTRACT = ("model", "input", "batch_size", "gpu", "gpus", "precision", "mode", 
             "memory_format", "execution", "power_limit_w", "step_time_s", "avg_power_w", "power_scope", "source")
 PROVENANCE = ("time_min_s", "time_p10_s", "time_p90_s", "time_std_s", "steps", "windows", "repeats", "cpu_share",
               "warmup_steps", "power_method", "idle_power_w", "peak_memory_bytes", "device", "threads", "torch", "date")
-COLUMNS = CONTRACT + PROVENANCE
+STATE = ("driver", "board")    # what `adept calibrate --watch` tells drift by
+COLUMNS = CONTRACT + PROVENANCE + STATE
 LAYOUT = ("fsdp", "tp")      # only of tables that have rows of layouts
 # Two rows that agree in these measure the same thing.
 KEY = ("model", "input", "batch_size", "gpu", "gpus", "precision", "mode", "optimizer", "grad_accum", "attention",

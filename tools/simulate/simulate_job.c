@@ -285,6 +285,12 @@ static adept_status begin_comparison(adept_cli *cli, adept_simulate_job *job)
     job->comparison.cap_w = fmin(job->cap_w, job->scenario.power_cap_w);
     for (size_t i = 0; status == ADEPT_OK && i < job->notes.n; i++)
         status = adept_comparison_warn(&job->comparison, job->notes.texts[i], &cli->err);
+    for (size_t i = 0; status == ADEPT_OK && i < o->policies.n && job->comparison.cap_w == INFINITY; i++)
+        if (adept_policy_by_name(o->policies.words[i]) == adept_policy_by_name("charon"))
+            status = adept_comparison_warn(&job->comparison,
+                                           "charon: without a power cap (--cap, or power_cap_w of the cluster) it does "
+                                           "as zeus does",
+                                           &cli->err);
     return status;
 }
 

@@ -79,10 +79,10 @@ typedef struct adept_dataset_row {
 
     const char **texts; /* private: see adept_dataset_row_text() */
 
-    const char *model;       /* as written: a path or a name */
-    const char *model_name;  /* its last component without extension: "../models/vgg16.pt" -> "vgg16" */
-    const char *input;       /* "" or SPECs separated by ';' or blanks */
-    const char *gpu;         /* as written, "" if not given */
+    const char *model;      /* as written: a path or a name */
+    const char *model_name; /* its last component without extension: "../models/vgg16.pt" -> "vgg16" */
+    const char *input;      /* "" or SPECs separated by ';' or blanks */
+    const char *gpu;        /* as written, "" if not given */
     const char *source;
     const char *assume;       /* as written: words separated by ';' or blanks, "" if not given */
     const char **assumptions; /* the words */
@@ -93,18 +93,18 @@ typedef struct adept_dataset_row {
             ADEPT_WORKLOAD_FIELDS(ADEPT_FIELD_MEMBER)
         };
     };
-    int compile; /* 1: another way to say that execution is compile */
+    int compile;       /* 1: another way to say that execution is compile */
     const char *torch; /* its version, as 1.13.0 or 2.4.0+cu124, which says the framework; "" if not given */
 
-    double step_time_s; /* NAN: not measured */
-    double power_avg_w; /* all GPUs together; NAN: not measured */
+    double step_time_s;       /* NAN: not measured */
+    double power_avg_w;       /* all GPUs together; NAN: not measured */
     double peak_memory_bytes; /* of the fullest GPU; NAN: not measured */
     double gpu_utilization;   /* of the time in which a kernel ran, above 0 to 1, mean of the GPUs; NAN: not measured */
-    int status;         /* ADEPT_ROW_OK, or ADEPT_ROW_OOM: memory ran out */
-    const char *stack;  /* the software, as written; "" if not given */
-    unsigned unsaid;    /* ADEPT_UNSAID_...: what the row does not say, and is taken as usual */
-    bool layouts;       /* of a file of layouts */
-    double weight;      /* column `weight`, at least 0; 1 by default */
+    int status;               /* ADEPT_ROW_OK, or ADEPT_ROW_OOM: memory ran out */
+    const char *stack;        /* the software, as written; "" if not given */
+    unsigned unsaid;          /* ADEPT_UNSAID_...: what the row does not say, and is taken as usual */
+    bool layouts;             /* of a file of layouts */
+    double weight;            /* column `weight`, at least 0; 1 by default */
 
     adept_run run; /* as the columns say: gpus is at least 1; granularity and saturation are nobody's */
 
@@ -130,6 +130,13 @@ typedef struct adept_source_file {
     bool in_sample; /* see adept_dataset_find_in_sample() */
 } adept_source_file;
 
+/** How far rows of one configuration lie apart, but for those that are named: no prediction is nearer to all of them.
+ */
+typedef struct adept_repeats {
+    size_t n_configurations, n_rows; /* measured more than once, in time or in power */
+    double time_sd, power_sd;        /* of one row, within configurations, as a share; NAN: nothing was repeated */
+} adept_repeats;
+
 typedef struct adept_dataset {
     adept_arena *arena; /* owns everything below but the profiles' own arenas */
     size_t n;
@@ -141,6 +148,7 @@ typedef struct adept_dataset {
     size_t n_other_gpu; /* rows that adept_dataset_select_gpu() dropped */
     size_t n_warnings;
     const char **warnings; /* one line each */
+    adept_repeats repeats; /* set by adept_dataset_check() */
     /* Rows of layouts stand by themselves if `listing` is set before files are read: one that cannot be used is listed
      * here, and dropped. Of other files, and without it, it is the error of the whole. */
     bool listing;

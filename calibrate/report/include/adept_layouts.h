@@ -91,6 +91,9 @@ adept_status adept_layout_report_new(adept_layout_report **out, adept_arena *are
 /** "layouts": {...} of `evaluate --json`, and the whole of `calibrate --layouts`. */
 void adept_layout_report_put(adept_json_writer *w, const adept_layout_report *r);
 
+/** "repeats": how far rows of one configuration lie apart, in percent; null where nothing was repeated. */
+void adept_repeats_put(adept_json_writer *w, const adept_repeats *repeats);
+
 /** `evaluate --json` (CONTRACT). hw: the GPU the rows were predicted for; NULL: several. d: theirs. layouts: NULL: no
  * file is of layouts. malloc'ed; NULL when memory is out. */
 char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const adept_dataset *d,
