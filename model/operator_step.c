@@ -570,6 +570,7 @@ void adept_list_slopes_add(adept_list_slopes *sum, const adept_timed_kernel *k, 
     for (int p = 0; p < ADEPT_PARTS; p++) {
         double in = executions->part[p];
         for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS && in > 0.0; i++) {
+            if (slopes->time_s[i] == 0.0 && slopes->clocked_s[i] == 0.0) continue;
             sum->time_s[p][i] += in * slopes->time_s[i];
             sum->clocked_s[p][i] += in * slopes->clocked_s[i];
         }
@@ -634,6 +635,10 @@ static double span_slope(size_t i, double time_by, double clocked_by, double mem
     return i == ADEPT_OP_clock_knee ? slope + memory_s * stretch->by_knee : slope;
 }
 
+/* What the balance depends on by other than a kernel's time. */
+static const int of_energy[] = {ADEPT_OP_e_simt_j,   ADEPT_OP_e_tensor_j, ADEPT_OP_e_mem_j, ADEPT_OP_u_active,
+                                ADEPT_OP_p_static_w, ADEPT_OP_v_slope,    ADEPT_OP_v_min};
+
 void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kernel *k, const adept_timed_slopes *slopes,
                               double executions, double clock, const adept_board *board,
                               const adept_operator_numbers *n, const double *theta)
@@ -647,12 +652,17 @@ void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kerne
     double v = adept_board_voltage(board, clock, NULL), draw_w = x.energy_j / x.time_s;
     double load = (board->static_w + draw_w) / n->limit_w, loaded = adept_board_load(board, load);
     double over = loaded - 1.0, by_load = adept_board_exponent(board) * loaded / load / n->limit_w;
+    double active_w = v * v * board->active_w * clock;
     sum->by_clock += executions * (by_f.time * over + by_load * (by_f.energy - draw_w * by_f.time));
-    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
+    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) { /* a kernel's time depends on few */
+        if (slopes->time_s[i] == 0.0 && slopes->clocked_s[i] == 0.0 && i != ADEPT_OP_clock_knee) continue;
         double time = span_slope(i, slopes->time_s[i], slopes->clocked_s[i], span.memory_s, &stretch, clock);
-        double energy = energy_slope(i, &e, board, clock, n->tdp_w, theta) + v * v * board->active_w * clock * time;
+        sum->by_theta[i] += executions * (time * over + by_load * (active_w * time - draw_w * time));
+    }
+    for (size_t j = 0; j < sizeof of_energy / sizeof *of_energy; j++) {
+        size_t i = (size_t)of_energy[j];
         double idle = i == ADEPT_OP_p_static_w ? x.time_s : 0.0;
-        sum->by_theta[i] += executions * (time * over + by_load * (idle + energy - draw_w * time));
+        sum->by_theta[i] += executions * (by_load * (idle + energy_slope(i, &e, board, clock, n->tdp_w, theta)));
     }
 }
 

@@ -2,13 +2,14 @@
 """Write docs/ACCURACY.md and docs/accuracy/TABLES.md: errors of adept's fits on public measurements and on our own, held out first.
 
     python3 tools/accuracy.py --adept BUILD/tools/adept --data DIR [--models ZOO/train] [-o docs/ACCURACY.md]
-        [--plots docs/accuracy] [--shared REPORTS/shared.json] [--reports DIR]
+        [--plots docs/accuracy] [--shared REPORTS/shared.json] [--reports DIR] [--jobs N]
 
 DIR and ZOO are those of tools/fit_public.sh; where the measurements come from is said in the document. What is not there
 is left out. Every number is read from `adept calibrate --json`; nothing is fitted here. Needs Python 3.9, and gnuplot for
 the plots.
 """
 import argparse
+import concurrent.futures
 import csv
 import hashlib
 import json
@@ -65,7 +66,7 @@ def digest_of(arguments):
     digest = hashlib.sha256()
     for argument in arguments:
         path = pathlib.Path(argument)
-        known = path.read_bytes() if path.is_file() and path.suffix in ("", ".csv") else path.name.encode()
+        known = path.read_bytes() if path.is_file() and path.suffix in ("", ".csv", ".sh") else path.name.encode()
         digest.update(hashlib.sha256(known).digest())
     return digest.hexdigest()
 
@@ -190,8 +191,8 @@ def kernel_rows(name, report):
     return out
 
 
-def kernels_of(args, folder):
-    """Fits of single kernels, each file by itself."""
+def kernels_of(args, folder, pool):
+    """Fits of single kernels, each file by itself: names of the files, and reports to come."""
     command = [sys.executable, SOURCE / "tools" / "public_kernels.py", args.data]
     subprocess.run(command + [folder / "all"], check=True)
     subprocess.run(command + [folder / "agreeing", "--agreeing"], check=True)
@@ -200,9 +201,8 @@ def kernels_of(args, folder):
         for stem, gpu in files:
             file = folder / which / f"{stem}.csv"
             if file.exists():
-                print(f"kernels of {stem} ...", file=sys.stderr)
                 name = stem if which == "all" else f"{stem}, libraries agree"
-                out += kernel_rows(name, calibrate_kernels(args, file, gpu))
+                out.append((name, pool.submit(calibrate_kernels, args, file, gpu)))
     return out
 
 
@@ -288,20 +288,28 @@ what is known of each measurement.
 {kernels}"""
 
 
-def shared_report(args):
+def shared_report(args, rows):
     """Of the set for GPUs that nobody measured, fitted as shipped by tools/fit_public.sh; None without its data."""
-    if args.shared:
-        return json.loads(args.shared.read_text(encoding="utf-8"))
+    script = SOURCE / "tools" / "fit_public.sh"
+    kept = args.shared
+    if args.reports and not kept:
+        kept = args.reports / f"shared_{digest_of([args.adept, script, *sorted(rows.glob('*.csv'))])}.json"
+    if kept and kept.exists():
+        return json.loads(kept.read_text(encoding="utf-8"))
     if not (args.data / "zeus_a40.csv").exists():
         return None
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "ADEPT": args.adept, "PROFILES": folder, "REPORTS": folder,
                        "MODELS": str(args.models or "")}
-        run = subprocess.run(["sh", SOURCE / "tools" / "fit_public.sh", args.data, "shared"], capture_output=True, text=True,
+        run = subprocess.run(["sh", script, args.data, "shared"], capture_output=True, text=True,
                              env=environment)
         if run.returncode != 0:
             sys.exit(f"fit_public.sh shared: {run.stderr.strip()}")
-        return json.loads((pathlib.Path(folder) / "shared.json").read_text(encoding="utf-8"))
+        text = (pathlib.Path(folder) / "shared.json").read_text(encoding="utf-8")
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(text, encoding="utf-8")
+    return json.loads(text)
 
 
 def without_fit(source, folder):
@@ -475,28 +483,35 @@ def main():
     parser.add_argument("--plots", type=pathlib.Path, default=SOURCE / "docs" / "accuracy", help="folder of the plots")
     parser.add_argument("--shared", type=pathlib.Path, help="report of the shared set that fit_public.sh wrote into REPORTS, to spare its fit")
     parser.add_argument("--reports", type=pathlib.Path, help="folder for the fits' reports: the same run again takes them from there")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="fits at a time (default: one for each processor)")
     args = parser.parse_args()
     own = SOURCE / "data" / "measurements" / CPU[0]
     steps, plots, results = [], [], {"operator": Results(), "model": Results()}
     args.plots.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         rows = public_rows(args, pathlib.Path(name))
+        shared = pool.submit(shared_report, args, rows)  # the longest first
+        fits = []
         files = [(rows / f, gpu, column) for f, gpu, column in STEPS] + [(own, CPU[1], CPU[2])]
         for file, gpu, column in files:
             if not file.exists():
                 print(f"{file.name} is not there: left out", file=sys.stderr)
                 continue
             for granularity in ("operator",) if gpu in BY_OPERATOR_ONLY else ("operator", "model"):
-                print(f"{file.name}, {granularity} ...", file=sys.stderr)
                 plot = args.plots / f"{file.stem}.svg" if granularity == "operator" else None
-                report = calibrate(args, file, rows / "models", gpu, column, granularity, plot)
-                steps.append(step_row(file.name, column, granularity, report))
-                results[granularity].add(file.name, column, report)
-                if plot:
-                    plots.append(f"[{file.stem}]({plot.name})")
-        kernels = kernels_of(args, pathlib.Path(name) / "kernels")
+                fits.append((file, column, granularity, plot,
+                             pool.submit(calibrate, args, file, rows / "models", gpu, column, granularity, plot)))
+        of_kernels = kernels_of(args, pathlib.Path(name) / "kernels", pool)
+        for file, column, granularity, plot, report in fits:
+            print(f"{file.name}, {granularity} ...", file=sys.stderr)
+            steps.append(step_row(file.name, column, granularity, report.result()))
+            results[granularity].add(file.name, column, report.result())
+            if plot:
+                plots.append(f"[{file.stem}]({plot.name})")
+        print("kernels ...", file=sys.stderr)
+        kernels = [row for stem, report in of_kernels for row in kernel_rows(stem, report.result())]
         print("the shared set ...", file=sys.stderr)
-        shared = shared_report(args)
+        shared = shared.result()
         unseen = unseen_rows(args.adept, rows, shared) if shared else []
     text = TEXT.format(
         targets=table(["what", "peer or floor", "target", "ours", "reached"], target_rows(results["operator"], kernels, args.data, unseen)),

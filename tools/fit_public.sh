@@ -6,8 +6,7 @@
 # First, or with "shared" alone, the set of parameters for GPUs that nobody measured: hwprofiles/shared/shared.json. Each
 # GPU's own fit starts from it, so that what its rows do not tell (matrix units of a V100 run in fp32) is transferred.
 # PROFILES names another folder to write to; REPORTS one for the JSON report of the shared fit; MODELS the folder of
-# torchvision's models (tools/zoo/export_models.py --all-torchvision ZOO), without which timm's rows are left out; it may
-# also hold those of tools/zoo/export_mpt.py, without which llm-foundry's are.
+# torchvision's models (tools/zoo/export_models.py --all-torchvision ZOO), without which timm's rows are left out.
 #
 # DIR holds the measurements in adept's CSV: what tools/public_rows.py reads, and kernels/*.csv (github
 # sitar-lab/NeuSight, MIT). The same files and the same seed give the same profiles, but for the date: set

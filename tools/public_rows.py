@@ -2,8 +2,8 @@
 """Write public measurements as rows that adept can fit: python3 tools/public_rows.py DATA OUT [--models DIR] [--several]
 
 DATA is the folder of tools/fit_public.sh. OUT gets one CSV for each source and GPU, and OUT/models the models that the
-rows name: the bundled ones, and those of DIR (`tools/zoo/export_models.py --all-torchvision DIR`, then DIR/train, and
-`tools/zoo/export_mpt.py DIR/train`). Rows of models that are in neither are left out, and counted on standard error.
+rows name: the bundled ones, and those of DIR (`tools/zoo/export_models.py --all-torchvision DIR`, then DIR/train). Rows of
+models that are in neither are left out, and counted on standard error. llm-foundry's name their models by sizes.
 
 With --several, rows on several GPUs are there as well, to measure scaling; without, as no parameter is fitted to them.
 
@@ -17,6 +17,10 @@ import re
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
+# As llm-foundry trains MPT: a GPT-2 with biases and learned positions, as the source's counts of parameters say, without dropout.
+# ALiBi, which the attention's kernel adds, is not there.
+MPT = ("adept:gpt2?layers={layers}&hidden={d_model}&heads={heads}&vocab={vocab}&positions=70000&activation_function=gelu"
+       "&resid_pdrop=0&embd_pdrop=0&attn_pdrop=0")
 PRODUCTS = 400  # of thousands: every workload is walked
 
 
@@ -93,14 +97,15 @@ def dle_row(row):
 def foundry_row(row):
     """github mosaicml/llm-foundry: FSDP on 8 GPUs, whose transfers hide behind the passes, and whose optimizer each GPU runs for an
     eighth (3 ms of 5 s): a pass is one GPU's. Attention ran by kernels before FlashAttention 2, in twice the time: rows up to
-    1024 tokens have little of it. Two rows take 20 % longer than their neighbours. The files are in bf16, the loss in fp32."""
+    1024 tokens have little of it. Two rows take 20 % longer than their neighbours. Weights are in bf16, the loss in fp32."""
     tokens = int(row["input"].rsplit("x", 1)[1])
     odd = row["model"] == "mpt_760m" and row["gpu"] == "a100-sxm-80gb"
+    model = MPT.format(**row)
     if row["gpus"] != "8" or row["activation_checkpoint"] != "none" or tokens > 1024 or odd:
         return None
     step_time_s = float(row["step_time_s"]) / int(row["grad_accum"])
-    return {"gpus": "1", "grad_accum": "1", "global_batch": "", "step_time_s": f"{step_time_s:.6g}", "precision": "fp32", "mode": "fwbw",
-            "optimizer": "none", "attention": "auto", "torch": "2."}
+    return {"model": model, "gpus": "1", "grad_accum": "1", "global_batch": "", "step_time_s": f"{step_time_s:.6g}", "precision": "pure-bf16",
+            "mode": "fwbw", "optimizer": "none", "attention": "auto", "torch": "2."}
 
 
 def as_it_is(row):
@@ -135,7 +140,7 @@ def convert(path, change, models, out, several):
             if row.get("gpus", "1") not in ("", "1") and not several:
                 continue
             row["family"] = family(row["model"])
-            if row["model"] in models:
+            if row["model"] in models or row["model"].startswith("adept:"):
                 kept.append(row)
             else:
                 unknown += 1
@@ -176,7 +181,7 @@ def main():
     folder = args.out / "models"
     folder.mkdir(parents=True, exist_ok=True)
     for source in [SOURCE / "data" / "models", SOURCE / "data" / "measurements" / "models"] + ([args.models] if args.models else []):
-        for model in [*source.glob("*.pt"), *source.glob("mpt_*.pt2")]:
+        for model in source.glob("*.pt"):
             link = folder / model.name
             if not link.exists():
                 link.symlink_to(model.resolve())

@@ -35,6 +35,7 @@ static ADEPT_NAMES(status_at, "ok", "oom")
     X(torch, torch, TEXT, "", NULL)                                                                                    \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
+    X(avg_clock_hz, clock_avg_hz, POSITIVE, "", NULL)                                                                  \
     X(peak_memory_bytes, peak_memory_bytes, POSITIVE, "", NULL)                                                        \
     X(gpu_utilization, gpu_utilization, SHARE, "", NULL)                                                               \
     X(status, status, CHOICE, "ok", status_at)                                                                         \
@@ -500,6 +501,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
                            .texts = adept_arena_array(d->arena, N_KNOWN, sizeof *m.texts),
                            .step_time_s = NAN,
                            .power_avg_w = NAN,
+                           .clock_avg_hz = NAN,
                            .peak_memory_bytes = NAN,
                            .gpu_utilization = NAN};
 

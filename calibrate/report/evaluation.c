@@ -19,7 +19,7 @@ typedef struct sample {
     double low, high; /* NAN: no interval */
 } sample;
 
-typedef enum quantity { TIME, POWER, ENERGY, MEMORY } quantity;
+typedef enum quantity { TIME, POWER, ENERGY, MEMORY, CLOCK } quantity;
 
 /* Energy is NAN as soon as one factor is. */
 static sample sample_of(const adept_scored *s, quantity of)
@@ -29,6 +29,7 @@ static sample sample_of(const adept_scored *s, quantity of)
     if (of == MEMORY)
         return (sample){m->peak_memory_bytes > 0 ? m->peak_memory_bytes : NAN,
                         s->memory_bytes > 0 ? s->memory_bytes : NAN, NAN, NAN};
+    if (of == CLOCK) return (sample){m->clock_avg_hz, s->clock_hz > 0 ? s->clock_hz : NAN, NAN, NAN};
     if (of == POWER) return (sample){m->power_avg_w, s->power_w, s->power_low_w, s->power_high_w};
     return (sample){m->step_time_s * m->power_avg_w, s->time_s * s->power_w, NAN, NAN};
 }
@@ -89,6 +90,7 @@ adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, con
     inside += stats_of(&m.power, POWER, rows, index, n, room);
     stats_of(&m.energy, ENERGY, rows, index, n, room);
     stats_of(&m.memory, MEMORY, rows, index, n, room);
+    stats_of(&m.clock, CLOCK, rows, index, n, room);
     free(room);
     m.mape_combined = SHARE_TIME * m.time.mape + SHARE_POWER * m.power.mape;
     size_t n_interval = m.time.n_interval + m.power.n_interval;
@@ -230,6 +232,7 @@ static adept_status predict_row(adept_scored *s, const adept_dataset_row *m, ade
         .power_high_w = p.interval_power_w[1],
         .memory_bytes = p.memory.peak_bytes,
         .capacity_bytes = p.memory.capacity_bytes,
+        .clock_hz = p.clock_hz,
     };
     widen(s, m);
     status = predict_allocated(s, m, &cause);

@@ -92,6 +92,7 @@ void adept_put_metrics(adept_json_writer *w, const adept_metrics *m)
     put_stats(w, "power", &m->power);
     put_stats(w, "energy", &m->energy);
     if (m->memory.n > 0) put_stats(w, "memory", &m->memory);
+    if (m->clock.n > 0) put_stats(w, "clock", &m->clock);
     adept_json_put_number(w, "coverage", m->coverage);
 }
 

@@ -63,6 +63,9 @@ static void put_row(adept_json_writer *w, const adept_scored *s)
                           percent(s->power_w, m->power_avg_w),
                           percent(s->time_s * s->power_w, m->step_time_s * m->power_avg_w));
     adept_json_put_string(w, "suspect", m->suspect);
+    if (m->clock_avg_hz > 0)
+        adept_json_put_object(w, "clock", "measured_hz %g predicted_hz %g error %g", m->clock_avg_hz, s->clock_hz,
+                              percent(s->clock_hz, m->clock_avg_hz));
     if (m->peak_memory_bytes > 0 || m->status == ADEPT_ROW_OOM)
         adept_json_put_object(
             w, "memory", "measured_bytes %g predicted_bytes %g error %g capacity_bytes %g status %s fits %d",

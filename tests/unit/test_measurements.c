@@ -122,6 +122,16 @@ static void defaults(void **state)
     adept_dataset_free(d);
 }
 
+/* A clock that was measured sets nothing; that it was locked is another column. */
+static void measured_clocks(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse("model,step_time_s,avg_clock_hz,clock_hz\na,1,1.4e9,\na,1,,1.2e9\n");
+    assert_true(d->rows[0].clock_avg_hz == 1.4e9 && d->rows[0].run.clock_hz == 0);
+    assert_true(isnan(d->rows[1].clock_avg_hz) && d->rows[1].run.clock_hz == 1.2e9);
+    adept_dataset_free(d);
+}
+
 /* The columns of a run: all that the options of predict can say of it. */
 static void where_it_runs(void **state)
 {
@@ -642,6 +652,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_column),
         cmocka_unit_test(defaults),
+        cmocka_unit_test(measured_clocks),
         cmocka_unit_test(where_it_runs),
         cmocka_unit_test(near_names),
         cmocka_unit_test(splits),

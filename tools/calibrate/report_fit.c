@@ -447,6 +447,9 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
     fputs("\nErrors, in percent of what was measured\n", out);
     add_errors(&all, "all rows", "", &e->overall);
     adept_status status = adept_table_end(cli, &all, out);
+    if (status == ADEPT_OK && e->overall.clock.n > 0)
+        fprintf(out, "\nCore clock of %zu rows, as measured: %.1f %% off, bias %+.1f\n", e->overall.clock.n,
+                e->overall.clock.mape, e->overall.clock.bias);
     if (status == ADEPT_OK) status = put_groups(cli, out, "Errors", e);
     if (status == ADEPT_OK && layouts) status = adept_report_layouts(cli, out, layouts, &e->overall.memory);
     if (status == ADEPT_OK) status = put_worst(cli, out, "Rows predicted worst", e, N_WORST);

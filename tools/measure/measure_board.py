@@ -37,10 +37,10 @@ import measure_step
 import table
 
 KERNEL_KEY = measure_kernels.KEY + ("backend",)
-WINDOW = ("avg_power_w", "clock_hz", "begin_s", "end_s")
+WINDOW = ("avg_power_w", "avg_clock_hz", "begin_s", "end_s")
 KERNELS = KERNEL_KEY + ("timing", "latency_ms", "spread", "sustained_ms", "sets") + WINDOW + ("device", "torch", "date")
 STEP_KEY = table.KEY + ("optimizer_impl",)
-STEPS = table.CONTRACT + ("optimizer_impl",) + table.PROVENANCE + ("clock_hz", "begin_s", "end_s")
+STEPS = table.CONTRACT + ("optimizer_impl",) + table.PROVENANCE + ("avg_clock_hz", "begin_s", "end_s")
 OPTIMIZER_KEY = ("gpu", "optimizer", "optimizer_impl", "tensors", "params")
 OPTIMIZERS = OPTIMIZER_KEY + ("step_time_s", "host_time_s") + WINDOW + ("device", "torch", "date")
 HOST_KEY = ("gpu", "what", "mode")
@@ -140,7 +140,7 @@ def fill_watts(folder):
             columns, rows = reader.fieldnames, list(reader)
         for row in rows:
             if row["begin_s"]:
-                row["avg_power_w"], row["clock_hz"] = trace.window(float(row["begin_s"]), float(row["end_s"]))
+                row["avg_power_w"], row["avg_clock_hz"] = trace.window(float(row["begin_s"]), float(row["end_s"]))
                 if name == "steps" and row["avg_power_w"]:
                     row.update(power_scope="gpu", power_method="energy counter")
         with open(path + ".tmp", "w", newline="") as file:

@@ -98,6 +98,7 @@ typedef struct adept_dataset_row {
 
     double step_time_s;       /* NAN: not measured */
     double power_avg_w;       /* all GPUs together; NAN: not measured */
+    double clock_avg_hz;      /* mean core clock as it ran, which nobody set; NAN: not measured */
     double peak_memory_bytes; /* of the fullest GPU; NAN: not measured */
     double gpu_utilization;   /* of the time in which a kernel ran, above 0 to 1, mean of the GPUs; NAN: not measured */
     int status;               /* ADEPT_ROW_OK, or ADEPT_ROW_OOM: memory ran out */

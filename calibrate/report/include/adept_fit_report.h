@@ -32,6 +32,7 @@ typedef struct adept_metrics {
     size_t n; /* rows, each once */
     adept_error_stats time, power, energy; /* energy: rows with both time and power */
     adept_error_stats memory; /* peak_memory_bytes */
+    adept_error_stats clock; /* avg_clock_hz */
     double mape_combined; /* 0.6 time + 0.4 power (eq 4.16); NAN unless both were measured */
     double coverage;      /* over all intervals of time and power; NAN if there is none */
 } adept_metrics;
@@ -43,6 +44,7 @@ typedef struct adept_scored {
     double time_low_s, time_high_s, power_low_w, power_high_w;
     size_t fold; /* held-out: index of the fold whose fit did not see the row; else 0 */
     double memory_bytes, capacity_bytes; /* of the fullest GPU; 0: not predicted */
+    double clock_hz; /* of the core; 0: not predicted */
     double samples; /* of a step, on all GPUs together */
     double ideal_s; /* its matrix products, shared evenly, at the peak of the sheet; 0: not known */
 } adept_scored;
