@@ -2,18 +2,23 @@
  * kernel_cache.h. */
 #include "kernel_cache.h"
 #include "operator_step.h"
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 adept_status adept_kernel_cache_new(adept_kernel_cache *out, const adept_kernel_set *set, adept_error *err)
 {
-    *out = (adept_kernel_cache){.n = 2 * set->n, .kernels = calloc(2 * set->n + 1, sizeof *out->kernels)};
-    return out->kernels ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
+    *out = (adept_kernel_cache){.n = 2 * set->n,
+                                .kernels = calloc(2 * set->n + 1, sizeof *out->kernels),
+                                .timed = malloc((set->n + 1) * sizeof *out->timed)};
+    if (out->kernels && out->timed) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
 }
 
 void adept_kernel_cache_free(adept_kernel_cache *cache)
 {
     free(cache->kernels);
+    free(cache->timed);
     *cache = (adept_kernel_cache){.n = 0};
 }
 
@@ -25,8 +30,19 @@ static void forget(adept_cached_kernel *known)
 
 void adept_kernel_cache_forget(adept_kernel_cache *cache)
 {
+    cache->is_timed = false;
     for (size_t i = 0; i < cache->n; i++)
         forget(&cache->kernels[i]);
+}
+
+void adept_kernel_cache_at(adept_kernel_cache *cache, const adept_specs *specs)
+{
+    const adept_specs *of = &cache->specs;
+    cache->same_streams = cache->is_timed && of->mem_bytes_per_s == specs->mem_bytes_per_s;
+    cache->same_products = cache->same_streams && of->l2_bytes == specs->l2_bytes &&
+                           memcmp(of, specs, offsetof(adept_specs, mem_bytes)) == 0; /* peaks */
+    cache->is_timed = false; /* yet */
+    cache->specs = *specs;
 }
 
 /* What a product takes; its arithmetic only where the peak is another. */
@@ -42,27 +58,26 @@ static void time_product(adept_cached_kernel *known, const adept_kernel_case *c,
     known->time = adept_kernel_law_of_tries(c, theta, known->tries, known->compute_s, known->n_tries);
 }
 
-static const adept_kernel_time *time_of(adept_cached_kernel *known, const adept_kernel_case *work, const double *theta,
+/* @param c  forgets its cache where the time is the same without */
+static const adept_kernel_time *time_of(adept_cached_kernel *known, adept_kernel_case *c, const double *theta,
                                         const adept_tile_menu *menus)
 {
-    bool product = work->family < ADEPT_TILED_FAMILIES;
-    adept_kernel_case c;
-    memcpy(&c, work, sizeof c); /* padding too */
-    if (!product || !adept_kernel_l2_matters(&c)) c.l2_bytes = 0.0; /* the same without */
-    if (known->at.family != c.family) forget(known); /* on matrix units, or no longer */
-    if (!known->known || memcmp(&known->at, &c, sizeof c) != 0) {
+    bool product = c->family < ADEPT_TILED_FAMILIES;
+    if (!product || !adept_kernel_l2_matters(c)) c->l2_bytes = 0.0;
+    if (known->at.family != c->family) forget(known); /* on matrix units, or no longer */
+    if (!known->known || memcmp(&known->at, c, sizeof *c) != 0) {
         if (product)
-            time_product(known, &c, theta, &menus[c.family]);
+            time_product(known, c, theta, &menus[c->family]);
         else
-            known->time = adept_kernel_law(&c, theta, menus, 1.0, NULL);
-        memcpy(&known->at, &c, sizeof c);
+            known->time = adept_kernel_law(c, theta, menus, 1.0, NULL);
+        memcpy(&known->at, c, sizeof *c);
         known->known = true;
     }
     return &known->time;
 }
 
-void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index,
-                             const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus)
+void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index, adept_operator_kernel *k,
+                             const double *theta, const adept_tile_menu *menus)
 {
     adept_cached_kernel *known = &cache->kernels[2 * index];
     const adept_kernel_time *t = time_of(known, &k->work, theta, menus);

@@ -2,6 +2,7 @@
  * not worked out again. Private to model/. Calls: nothing. */
 #ifndef ADEPT_KERNEL_CACHE_H
 #define ADEPT_KERNEL_CACHE_H
+#include "kernel_list.h"
 #include "kernel_set.h"
 #include "kernel_tries.h"
 
@@ -18,6 +19,9 @@ typedef struct adept_cached_kernel {
 typedef struct adept_kernel_cache {
     size_t n; /* two for each kernel: on its unit, and on ALUs */
     adept_cached_kernel *kernels;
+    adept_timed_kernel *timed;                 /* by kernel */
+    bool is_timed, same_streams, same_products; /* by these, and the same here as there: */
+    adept_specs specs;
 } adept_kernel_cache;
 
 /** @return ADEPT_E_NOMEM */
@@ -26,8 +30,11 @@ void adept_kernel_cache_free(adept_kernel_cache *cache); /* zeroed is fine */
 /** Parameters or menus are others from now on. */
 void adept_kernel_cache_forget(adept_kernel_cache *cache);
 
-/** adept_operator_time_of() without derivatives of kernel `index`, with the same bits. */
-void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index,
-                             const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus);
+/** From now on the GPU has these numbers, of which bandwidth, caches and matrix units may be others than before. */
+void adept_kernel_cache_at(adept_kernel_cache *cache, const adept_specs *specs);
+/** adept_operator_time_of() without derivatives of kernel `index`, with the same bits.
+ *  @param k  forgets the GPU's cache where its time is the same without */
+void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index, adept_operator_kernel *k,
+                             const double *theta, const adept_tile_menu *menus);
 
 #endif

@@ -128,15 +128,15 @@ double adept_kernel_list_power_w(const adept_kernel_list *list, double clock)
 {
     const adept_board *b = &list->board;
     const double v = adept_board_voltage(b, clock, NULL), inverse = 1.0 / clock, v2 = v * v;
-    const double stretch = adept_board_stretch_ratio(b, clock), active = b->active_w;
+    const double stretch = adept_board_stretch_ratio(b, clock), active_w = b->static_w + v2 * b->active_w * clock;
     lanes time = {0}, loaded = {0};
     for (size_t i = 0; i < list->n; i += LANES) {
-        lanes t = load(column(list, CLOCKED_S) + i) * inverse + load(column(list, MEMORY_S) + i) * stretch;
-        lanes executions = load(column(list, EXECUTIONS) + i);
-        lanes core_j = load(column(list, CORE_J) + i) + active * clock * t;
-        lanes p = b->static_w + (v2 * core_j + load(column(list, MEMORY_J) + i)) / t, p2 = p * p;
-        time += executions * t;
-        loaded += executions * (b->averages ? p : p2 * p2 * p2 * p) * p * t;
+        lanes one = load(column(list, CLOCKED_S) + i) * inverse + load(column(list, MEMORY_S) + i) * stretch;
+        lanes all = load(column(list, EXECUTIONS) + i) * one;
+        lanes p = active_w + (v2 * load(column(list, CORE_J) + i) + load(column(list, MEMORY_J) + i)) / one;
+        lanes p2 = p * p, p4 = p2 * p2;
+        time += all;
+        loaded += (b->averages ? p2 : p4 * p4) * all;
     }
     return adept_board_unload(b, sum(&loaded) / sum(&time));
 }

@@ -200,13 +200,17 @@ static adept_status operator_theta(double *theta, const double *given, const ade
     return status == ADEPT_OK ? adept_check_static_w(theta[ADEPT_OP_p_static_w], hw, err) : status;
 }
 
-/* Times of all kernels at full clock, the optimizer's behind them. @param cache  of times on GPUs before, with these
+/* Times of all kernels at full clock but the optimizer's. @param cache  has `timed`, by GPUs before with these
  * parameters; NULL: none */
 static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_kernels *k, const adept_kernel_set *set,
                                  adept_kernel_cache *cache, const adept_placement *at, adept_error *err)
 {
+    if (cache) adept_kernel_cache_at(cache, &at->hw->specs);
     for (size_t i = 0; i < set->n; i++) {
         adept_operator_kernel placed;
+        const bool streams =
+            set->shapes[i].unit == ADEPT_UNIT_ALU && set->shapes[i].work.family >= ADEPT_PRODUCT_FAMILIES;
+        if (cache && (streams ? cache->same_streams : cache->same_products)) continue;
         adept_status status = adept_operator_place(&placed, &set->shapes[i], at->profile->precision, at->hw, err);
         if (status != ADEPT_OK) return status;
         if (cache)
@@ -214,40 +218,51 @@ static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_ker
         else
             adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus);
     }
-    adept_operator_optimizer_time(&timed[set->n], NULL, &k->numbers, k->theta);
+    if (cache) cache->is_timed = true;
     return ADEPT_OK;
 }
 
-static adept_status add_to_list(adept_plan_kernels *k, const adept_timed_kernel *timed, const adept_kernel_set *set,
-                                adept_error *err)
+/* A list of all kernels but the optimizer's. @param like  NULL, or: one of the same */
+static adept_status begin_list(adept_plan_kernels *k, const adept_kernel_list *like, const adept_timed_kernel *timed,
+                               const adept_kernel_set *set, adept_error *err)
 {
     const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock, k->numbers.averages);
-    k->cells = malloc(sizeof(adept_clock_cells) + ADEPT_LIST_NUMBERS(set->n + 1) * sizeof(double));
+    const size_t columns_size = ADEPT_LIST_NUMBERS(set->n + 1) * sizeof(double);
+    k->cells = malloc(sizeof(adept_clock_cells) + columns_size);
     if (!k->cells) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
     double *columns = (double *)(void *)((char *)k->cells + sizeof(adept_clock_cells));
     adept_kernel_list_init(&k->list, &board, columns, set->n + 1, k->cells);
-    for (size_t i = 0; i <= set->n; i++)
+    for (size_t i = 0; i < set->n && !like; i++)
         adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);
-    adept_kernel_list_close(&k->list);
+    if (!like) return ADEPT_OK;
+    k->list = *like;
+    k->list.cells = k->cells;
+    k->list.columns = memcpy(columns, like->columns, columns_size);
     return ADEPT_OK;
 }
 
-/* The same kernels but for the optimizer's, whose time comes in the place of the other's. */
-static adept_status list_if_fused(adept_plan *plan, adept_timed_kernel *timed, const adept_placement *at,
-                                  const adept_kernel_set *set, adept_error *err)
+static void end_list(adept_plan_kernels *k)
+{
+    adept_timed_kernel optimizer;
+    adept_operator_optimizer_time(&optimizer, NULL, &k->numbers, k->theta);
+    adept_kernel_list_add(&k->list, &optimizer, &adept_optimizer_execution);
+    adept_kernel_list_close(&k->list);
+}
+
+/* The same kernels but for the optimizer's. */
+static adept_status list_if_fused(adept_plan *plan, const adept_placement *at, const adept_kernel_set *set,
+                                  adept_error *err)
 {
     adept_plan_kernels *k = &plan->fused_kernels;
     adept_placed placed = plan->placed;
     const adept_profile fused = fused_profile(at->profile);
-    const adept_placement if_fused = {&fused, at->hw, at->run};
     memcpy(k->theta, plan->kernels.theta, sizeof k->theta);
     k->menus = plan->kernels.menus;
     adept_status status = adept_work_sum_optimizer(&placed.work, &fused, err);
-    if (status == ADEPT_OK) status = adept_place_known(&placed, &if_fused, err);
-    if (status != ADEPT_OK) return status;
     k->numbers = adept_operator_numbers_of(&placed, at->hw);
-    adept_operator_optimizer_time(&timed[set->n], NULL, &k->numbers, k->theta);
-    return add_to_list(k, timed, set, err);
+    if (status == ADEPT_OK) status = begin_list(k, &plan->kernels.list, NULL, set, err);
+    if (status == ADEPT_OK) end_list(k);
+    return status;
 }
 
 /* Of a plan whose work and parameters are known. */
@@ -255,7 +270,7 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
                                  adept_kernel_cache *cache, adept_error *err)
 {
     adept_plan_kernels *k = &plan->kernels;
-    adept_timed_kernel *timed = malloc((set->n + 1) * sizeof *timed);
+    adept_timed_kernel *timed = cache ? cache->timed : malloc((set->n + 1) * sizeof *timed);
     plan->left_out_s = 0.0;
     k->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     k->numbers = adept_operator_numbers_of(&plan->placed, at->hw);
@@ -264,8 +279,11 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     if (status == ADEPT_OK && set->has_uses) status = adept_buckets_new(&k->buckets, at->profile, set, timed, err);
     if (status == ADEPT_OK && set->has_uses)
         status = adept_buckets_cut(&k->usual, &k->buckets, ADEPT_BUCKET_BYTES, err);
-    if (status == ADEPT_OK) status = add_to_list(k, timed, set, err);
+    if (status == ADEPT_OK) status = begin_list(k, NULL, timed, set, err);
+    plan->has_fused = at->profile->could_be_fused;
+    if (status == ADEPT_OK && plan->has_fused) status = list_if_fused(plan, at, set, err);
     if (status == ADEPT_OK) {
+        end_list(k);
         for (size_t i = 0; i < set->n; i++) {
             const adept_operator_shape *shape = &set->shapes[i];
             double left_out = shape->matrix_flops / shape->repeats * (1.0 - timed[i].executed);
@@ -275,9 +293,7 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
         }
         describe(plan, at->profile, plan->placed.work.gradient_bytes);
     }
-    plan->has_fused = at->profile->could_be_fused;
-    if (status == ADEPT_OK && plan->has_fused) status = list_if_fused(plan, timed, at, set, err);
-    free(timed);
+    if (!cache) free(timed);
     return status;
 }
 
@@ -544,7 +560,7 @@ static bool same_parameters(const adept_plan_family *f, const adept_hwprofile *h
 {
     const adept_specs specs = without_kernels(&hw->specs);
     return f->has_theta && f->of.calibrated == hw->calibrated && f->of.transferred == hw->transferred &&
-           f->of.granularity == hw->granularity && f->of.n_parameters == hw->n_parameters &&
+           f->of.granularity == hw->granularity && f->of.name == hw->name && f->of.n_parameters == hw->n_parameters &&
            memcmp(&f->of.specs, &specs, sizeof specs) == 0 &&
            (hw->n_parameters == 0 ||
             memcmp(f->parameters, hw->parameters, hw->n_parameters * sizeof *hw->parameters) == 0);
