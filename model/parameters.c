@@ -73,15 +73,15 @@ const char *adept_calibration_text(char text[ADEPT_CALIBRATION_BYTES], const ade
         snprintf(text, ADEPT_CALIBRATION_BYTES, "%s: parameters transferred from %zu other GPU%s%s", how, hw->n_donors,
                  hw->n_donors == 1 ? "" : "s", hw->other_vendor ? ", all of other vendors" : "");
     } else {
-        snprintf(text, ADEPT_CALIBRATION_BYTES, "%s: parameters of %zu GPUs, this one among them (%g row%s%s", how,
-                 hw->n_donors, among->rows, among->rows == 1 ? "" : "s",
-                 among->precisions || among->modes ? ": " : "");
+        snprintf(text, ADEPT_CALIBRATION_BYTES, "%s: fitted with %zu other GPU%s to %g step%s of its own%s", how,
+                 hw->n_donors - 1, hw->n_donors == 2 ? "" : "s", among->rows, among->rows == 1 ? "" : "s",
+                 among->precisions || among->modes ? " (" : "");
         append_names(text, ADEPT_CALIBRATION_BYTES, among->precisions, adept_precision_name);
         adept_append(text, ADEPT_CALIBRATION_BYTES, "%s", among->precisions && among->modes ? "; " : "");
         append_names(text, ADEPT_CALIBRATION_BYTES, among->modes, adept_mode_name);
+        adept_append(text, ADEPT_CALIBRATION_BYTES, "%s", among->precisions || among->modes ? ")" : "");
         if (!isnan(among->time_percent))
-            adept_append(text, ADEPT_CALIBRATION_BYTES, "; left out, %.2g %% off in time", among->time_percent);
-        adept_append(text, ADEPT_CALIBRATION_BYTES, ")");
+            adept_append(text, ADEPT_CALIBRATION_BYTES, "; without them %.2g %% off in time", among->time_percent);
     }
     return text;
 }

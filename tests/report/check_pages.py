@@ -356,7 +356,7 @@ def check_live(page, folder):
             page.evaluate(until("document.querySelector('#copy pre')"))
             check("adept predict tinyllama_1.1b --gpu h100-sxm-80gb --precision bf16 --batch 8" in page.evaluate("document.querySelector('#copy pre').textContent"),
                   "the command to copy")
-            page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent.startsWith('Set a second')).click()")
+            page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent.startsWith('Compare with a second')).click()")
             page.evaluate(until("document.querySelectorAll('#headline dl').length === 2"))
             page.evaluate("[...document.querySelectorAll('#sweep button')].find(b => b.textContent === 'Draw').click()")
             page.evaluate(until("document.querySelector('#sweep .heat')"))

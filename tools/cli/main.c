@@ -27,7 +27,7 @@ static void print_help(void)
         printf("  %-10s %s\n", adept_commands[i]->name, adept_commands[i]->summary);
     puts("\n"
          "  --help     Print this help; adept help COMMAND describes a command\n"
-         "  --options  Behind COMMAND, with a FILE: options of its lines, as 'gpu = a100'\n"
+         "  --options  After COMMAND: --options FILE reads options from a file's lines, such as 'gpu = a100'\n"
          "  --version  Print the version\n"
          "\n"
          "Examples:\n"

@@ -73,15 +73,15 @@ function controls(s, index, known, changed) {
   const field = (key, input, text) => h('div', null, h('label', {for: id(key)}, text || nameOf(key)), input);
   const select = (key, options, first) => field(key, h('select', {id: id(key), onchange: e => say(key, e.target.value)}, first === undefined ? null : h('option', {value: ''}, first),
     options.map(o => h('option', {value: o, selected: s[key] === o}, o))));
-  const number = (key, text, step) => field(key, h('input', {id: id(key), type: 'number', min: 0, step: step || 1, value: s[key] || '', placeholder: 'as it is', oninput: e => say(key, e.target.value)}), text);
+  const number = (key, text, step) => field(key, h('input', {id: id(key), type: 'number', min: 0, step: step || 1, value: s[key] || '', placeholder: 'as saved', oninput: e => say(key, e.target.value)}), text);
   const w = known.workloads.find(x => x.name === s.workload) || {}, g = known.gpus.find(x => x.name === s.gpu) || {};
   const slider = (key, text, low, high, step, print, fallback) => {
     if (!(high > low)) return null;
-    const out = h('output', {for: id(key)}, s[key] ? print(Number(s[key])) : 'as it is');
+    const out = h('output', {for: id(key)}, s[key] ? print(Number(s[key])) : 'as saved');
     return field(key, h('input', {id: id(key), type: 'range', min: low, max: high, step, value: s[key] || fallback, oninput: e => (out.textContent = print(Number(e.target.value)), say(key, e.target.value))}), [text + ': ', out]);
   };
   const log = (key, text) => {
-    const out = h('output', {for: id(key)}, s[key] || w[key] || 'as it is');
+    const out = h('output', {for: id(key)}, s[key] || w[key] || 'as saved');
     return field(key, h('input', {id: id(key), type: 'range', min: 0, max: 12, step: 1, value: Math.log2(s[key] || w[key] || 1), oninput: e => (out.textContent = String(2 ** e.target.value), say(key, 2 ** e.target.value))}), [text + ': ', out]);
   };
   const generates = s.mode === 'generate';
@@ -185,11 +185,11 @@ export async function live(main) {
       else sides.push({...sides[0]});
       drawControls();
       predict();
-    }}, sides.length > 1 ? 'Only A' : 'Set a second one beside it'), h('button', {type: 'button', onclick: () => {
+    }}, sides.length > 1 ? 'Only A' : 'Compare with a second setting'), h('button', {type: 'button', onclick: () => {
       for (const k of Object.keys(sides[0])) if (k !== 'workload' && k !== 'gpu') delete sides[0][k];
       drawControls();
       predict();
-    }}, 'As saved')));
+    }}, 'Back to the saved settings')));
 
   const upload = async file => {
     if (!file) return;
@@ -205,7 +205,7 @@ export async function live(main) {
     }
   };
   const drop = h('label', {class: 'drop', for: 'file', ondragover: e => (e.preventDefault(), drop.classList.add('over')), ondragleave: () => drop.classList.remove('over'),
-    ondrop: e => (e.preventDefault(), drop.classList.remove('over'), upload(e.dataTransfer.files[0]))}, 'A model of yours: drop a config.json, a .pt2 or a saved profile here, or ',
+    ondrop: e => (e.preventDefault(), drop.classList.remove('over'), upload(e.dataTransfer.files[0]))}, 'Your own model: drop a config.json, a .pt2 or a saved profile here, or ',
   h('input', {type: 'file', id: 'file', onchange: e => upload(e.target.files[0])}));
 
   const start = async () => {

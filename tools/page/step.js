@@ -40,7 +40,7 @@ const BOUND = {compute: 'arithmetic', launch: 'host', communication: 'network'};
 export function headline(r) {
   const i = r.interval || {}, m = r.memory, who = r.power_scope === 'node' ? 'of the nodes at the wall' : r.config.gpus > 1 ? 'of all boards' : 'of the board';
   return h('dl', {class: 'tiles'}, tile('Step time', r.step_time_s, i.step_time_s, seconds, level(r)),
-    tile('Power', r.power_avg_w, i.power_avg_w, watts, who), tile('Energy per step', r.energy_step_j, energyEnds(r), joules, r.interval && 'with both at their ends'),
+    tile('Power', r.power_avg_w, i.power_avg_w, watts, who), tile('Energy per step', r.energy_step_j, energyEnds(r), joules, r.interval && 'if time and power err together'),
     tile('Memory' + (r.config.gpus > 1 ? ' of each GPU' : ''), m.peak_bytes, null, bytes, `of ${bytes(m.capacity_bytes)}: ${m.fits ? 'fits' : 'DOES NOT FIT'}`),
     tile('Samples per second', r.samples_per_s, null, plain), tile('Energy per sample', r.energy_per_sample_j, null, joules),
     tile('Bound by', BOUND[r.bound] || r.bound, null, null, r.pass && r.pass.clock_ratio < 1 ? `clock at ${percent(r.pass.clock_ratio)}` : ''),
@@ -83,7 +83,7 @@ function whereItGoes(r) {
   if (r.energy_step_j > 0 && passJ > 0) what.push(['energy_j', 'energy', joules, [['optimizer', optimizerJ, 'optimizer'], ['communication', commJ, 'communication'],
     ['waiting for the host, fixed', r.energy_step_j - passJ - optimizerJ - commJ, 'fixed']]]);
   return section('step', 'Where time and energy go',
-    figure(parts({label: 'Parts of the step', print: seconds, parts: all}), 'The bar is one step.'), legend(all.map(p => [p.kind, `${p.name} ${percent(p.value / r.step_time_s)}`])),
+    figure(parts({label: 'Parts of the step', print: seconds, parts: all}), 'The whole bar is one step.'), legend(all.map(p => [p.kind, `${p.name} ${percent(p.value / r.step_time_s)}`])),
     t.comm_s + t.comm_hidden_s > 0 ? h('p', null, `Communication takes ${seconds(t.comm_s + t.comm_hidden_s)}, of which ${seconds(t.comm_hidden_s)} lies behind the backward pass.`) : null,
     d && d.operators.length ? treemap(d.operators, what) : null);
 }
@@ -150,7 +150,7 @@ function timeline(r) {
   redraw();
   return section('timeline', 'The step over time', h('figure', null, host, h('p', {class: 'controls'}, h('label', {for: 'zoom'}, 'Closer '), zoom, h('label', {for: 'shift'}, ' Later '), shift),
     legend([['gemm', 'forward'], ['backward', 'backward'], ['optimizer', 'optimizer'], ['launch', 'launches'], ['communication', 'communication']]),
-    h('figcaption', null, 'What runs when on one GPU, its host and its links.' + (t.left_out ? ` The ${t.left_out} shortest events are left out.` : ''))));
+    h('figcaption', null, 'When each kernel runs on one GPU, its host and its links.' + (t.left_out ? ` The ${t.left_out} shortest events are left out.` : ''))));
 }
 
 function memory(r) {
@@ -176,7 +176,7 @@ function memory(r) {
     legend(items.map(([name, value, kind]) => [kind, `${name} ${bytes(value)}`])), h('figcaption', null, `${bytes(m.peak_bytes)} of ${bytes(m.capacity_bytes)}: ${m.fits ? 'fits' : 'DOES NOT FIT'}.`)),
     points.length ? h('figure', null, curves({label: 'Memory over the step', series: [{name: 'memory', points, steps: true}], level: m.capacity_bytes, height: 200, fromZero: true,
       x: {label: 'time in the step', print: seconds}, y: {label: 'memory', print: bytes, high: Math.max(m.peak_bytes, m.capacity_bytes) * 1.05}}),
-    h('figcaption', null, 'What the forward pass keeps grows until the backward pass gives it back. The line is what the board has.')) : null);
+    h('figcaption', null, 'The forward pass fills memory with activations, and the backward pass frees them. The dashed line is the memory of the board.')) : null);
 }
 
 const limitText = l => `${watts(l.power_limit_w)}: ${seconds(l.step_time_s)}, ${watts(l.power_avg_w)}, ${joules(l.energy_step_j)}` +
@@ -198,7 +198,7 @@ function powerLimits(r) {
   const marks = rows.map(([name, at], i) => ({x: at.limit_w, name, dash: i}));
   if (r.config.power_limit_w) marks.push({x: r.config.power_limit_w, name: 'this run', dash: 3});
   return section('power-limit', 'Power limit', h('figure', {class: 'stack'}, limitCurves(d.limits, marks),
-    h('figcaption', null, 'Bands are where a measurement lies with the probability of the intervals; that of energy is as wide as both errors together can make it. Vertical lines are the limits of the table.')),
+    h('figcaption', null, 'A measurement lies within the bands with the probability of the intervals. The band of energy is as wide as the errors of time and power together can make it. The vertical lines mark the default limit and the best limits.')),
   rows.length ? table('Limits of interest', [['', x => x[0]], ['limit', x => watts(x[1].limit_w), 1], ['step time', x => seconds(x[1].step_time_s), 1], ['power', x => watts(x[1].power_avg_w), 1],
     ['energy', x => joules(x[1].energy_step_j), 1], ['time', x => change(x[1].slowdown), 1], ['energy', x => change(-x[1].energy_saving), 1]], rows) : null);
 }

@@ -123,5 +123,5 @@ export function treemap(rows, what) {
     [key, , print, extra] = what.find(([name]) => name === k);
     begin();
   }), trail, host, legend(kinds.filter(([k]) => k in root.kinds || [...root.children.values()].some(n => n.kinds[k]))),
-  h('figcaption', null, 'Rectangles nest as modules do: a click or Enter opens one. Indices in braces are equal modules, drawn as one. The colour says what most of its time is bound by.'));
+  h('figcaption', null, 'A rectangle is a module, inside the module that contains it; a click or Enter opens it. Braces group equal modules. The colour says what limits most of its time.'));
 }

@@ -127,7 +127,7 @@ static void say_certainty(writer *w)
     else
         fprintf(w->out, "The GPU is %s", adept_calibration_text(text, hw, x->step->run, x->step->profile->precision));
     if (isfinite(p->interval_level) && isfinite(p->interval_time_s[0]))
-        fprintf(w->out, ": a measurement would lie between %s and %s with a probability of %.0f %%",
+        fprintf(w->out, ". A measurement would lie between %s and %s with a probability of %.0f %%",
                 adept_units_time(p->interval_time_s[0]).s, adept_units_time(p->interval_time_s[1]).s,
                 100 * p->interval_level);
     fputc('.', w->out);
@@ -368,11 +368,12 @@ static void say_change(writer *w, const adept_explain_change *c)
     end(w);
 }
 
-/* Of the time of a step, or of a sample: what cannot be, does not fit or is no change stands last. */
+/* Of the time of a step, or of a sample: what makes it fit stands first; what cannot be, ceases to fit or is no change, last. */
 static double time_left(const writer *w, const adept_explain_change *c)
 {
     const adept_prediction *now = &w->x->step->prediction;
-    if (!c->possible || !c->p.memory.fits || strcmp(c->key, "one_gpu") == 0) return INFINITY;
+    if (!c->possible || (!c->p.memory.fits && now->memory.fits) || strcmp(c->key, "one_gpu") == 0) return INFINITY;
+    if (c->p.memory.fits && !now->memory.fits) return 0;
     return c->scale == ADEPT_EXPLAIN_STEP ? c->p.step_time_s / now->step_time_s
                                           : now->samples_per_s / c->p.samples_per_s;
 }

@@ -89,12 +89,13 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
         fprintf(out, "Optimizer  %s, as PyTorch's default; fused: %s, %s time\n",
                 adept_optimizer_impl_name(r->profile->optimizer_impl), adept_units_time(p->fused_step_time_s).s,
                 adept_units_change(p->fused_step_time_s / p->step_time_s - 1.0).s);
-    fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU)", adept_bound_name(p->bound),
+    fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU", adept_bound_name(p->bound),
             adept_units_percent(p->mfu).s);
+    if (p->mfu_executed < 0.999 * p->mfu)
+        fprintf(out, "; %s as Winograd multiplies", adept_units_percent(p->mfu_executed).s);
+    fputc(')', out);
     if (isfinite(p->total_flops / p->energy_step_j))
         fprintf(out, ", %s", adept_units_si(p->total_flops / p->energy_step_j, "FLOP/J").s);
-    if (p->mfu_executed < 0.999 * p->mfu)
-        fprintf(out, ", %s multiplied (Winograd)", adept_units_percent(p->mfu_executed).s);
     if (p->clock_ratio < 1) fprintf(out, ", clock at %s", adept_units_percent(p->clock_ratio).s);
     fputc('\n', out);
 }
