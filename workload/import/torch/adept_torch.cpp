@@ -5,7 +5,7 @@
 #include "reader.hpp"
 #include "schemas.hpp"
 #include <ATen/Context.h>
-#include <ATen/Functions.h>
+#include <ATen/ops/_empty_affine_quantized.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/Exception.h>
