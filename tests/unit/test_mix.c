@@ -48,7 +48,7 @@ static void batches_of_one_are_m_d_1(void **state)
     static const double loads[] = {0.2, 0.3, 0.5, 0.8};
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
         double rate = loads[i] / SERVICE_S, mean_s = SERVICE_S + loads[i] * SERVICE_S / (2 * (1 - loads[i]));
-        double low = 0, high = 100 * SERVICE_S;
+        double low = 0, high = 20 * SERVICE_S; /* further on the terms cancel */
         while (high - low > 1e-9) {
             double middle = (low + high) / 2;
             *(waits_less(middle, rate) < 0.99 ? &low : &high) = middle;
@@ -217,7 +217,7 @@ static void in_a_pipeline(void **state)
     assert_int_equal(adept_mix_simulate(&out, rows, 1, &table, &t, &err), ADEPT_OK);
     assert_false(out.steady);
     assert_true(out.queries_per_s > 1 / 0.18 && out.queries_per_s <= 1 / (0.06 + 8 * 0.006));
-    t.turns = 3;
+    t.turns = 16; /* tokens wait behind prompts in the second stage, so that three leave the first one idle */
     assert_int_equal(adept_mix_simulate(&out, rows, 1, &table, &t, &err), ADEPT_OK);
     near(out.queries_per_s, 1 / (0.06 + 8 * 0.006), 0.02, "the slowest stage");
     /* chunks that have room for every prompt: the same again */
