@@ -239,7 +239,8 @@ assert d['schema_version'] == 1 and d['kind'] == 'synthesis' and len(d['programs
 load, even, mean = d['programs']
 assert load['setting'] == 'cpu_clock_max_hz=2100000000' and load['remark'] in (None, ''), load
 assert abs(mean['edp_gain_percent'] - (load['edp_gain_percent'] + even['edp_gain_percent']) / 2) < 1e-9, d
-assert d['settings'][1]['remark'] == 'best for all' and d['settings'][0]['edp_gain_percent'] == 0, d['settings']"
+best = max(d['settings'], key=lambda s: s['edp_gain_percent']) # whichever the machine let be it
+assert best['remark'] == 'best for all' and d['settings'][0]['edp_gain_percent'] == 0, d['settings']"
 expect_ok sweep --synthesis --objective ed2p --json "$work/gains.json" "$work/even.json"
 check 'a synthesis by ED2P' "
 gains = [json.load(open('$work/' + name))['points'] for name in ('gains.json', 'even.json')]
