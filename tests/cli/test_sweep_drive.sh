@@ -164,7 +164,8 @@ settings() {
     rm -f "$work/saw" "$boards"/*
     echo 400000 >"$limit"
     echo free >"$boards/core-0"
-    FAKE_NVML_MOST_MW=400000 run sweep --drive --sysroot "$table/$machine" --period 10ms --one-at-a-time "$@" --csv -- sh "$work/seen" "$table/$machine" "$work/saw"
+    FAKE_NVML_MOST_MW=400000 run sweep --drive --sysroot "$table/$machine" --period 10ms --one-at-a-time "$@" --csv \
+        -- sh "$work/seen" "$table/$machine" "$work/saw"
     ends 0 "of the settings of $machine"
     nothing_left "after the settings of $machine"
     sort -u "$work/saw" >"$work/saw.sorted"
