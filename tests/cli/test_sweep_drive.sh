@@ -164,7 +164,8 @@ settings() {
     rm -f "$work/saw" "$boards"/*
     echo 400000 >"$limit"
     echo free >"$boards/core-0"
-    FAKE_NVML_MOST_MW=400000 run sweep --drive --sysroot "$table/$machine" --period 10ms --one-at-a-time "$@" --csv -- sh "$work/seen" "$table/$machine" "$work/saw"
+    FAKE_NVML_MOST_MW=400000 run sweep --drive --sysroot "$table/$machine" --period 10ms --one-at-a-time "$@" --csv \
+        -- sh "$work/seen" "$table/$machine" "$work/saw"
     ends 0 "of the settings of $machine"
     nothing_left "after the settings of $machine"
     sort -u "$work/saw" >"$work/saw.sorted"
@@ -239,7 +240,8 @@ assert d['schema_version'] == 1 and d['kind'] == 'synthesis' and len(d['programs
 load, even, mean = d['programs']
 assert load['setting'] == 'cpu_clock_max_hz=2100000000' and load['remark'] in (None, ''), load
 assert abs(mean['edp_gain_percent'] - (load['edp_gain_percent'] + even['edp_gain_percent']) / 2) < 1e-9, d
-assert d['settings'][1]['remark'] == 'best for all' and d['settings'][0]['edp_gain_percent'] == 0, d['settings']"
+best = max(d['settings'], key=lambda s: s['edp_gain_percent']) # whichever the machine let be it
+assert best['remark'] == 'best for all' and d['settings'][0]['edp_gain_percent'] == 0, d['settings']"
 expect_ok sweep --synthesis --objective ed2p --json "$work/gains.json" "$work/even.json"
 check 'a synthesis by ED2P' "
 gains = [json.load(open('$work/' + name))['points'] for name in ('gains.json', 'even.json')]
