@@ -64,9 +64,10 @@
  * (19 rows of NeMo) to 5.6 % instead of 9.2, FlagPerf's Qwen1.5 to 11.9 instead of 16.3, Megatron Bridge's Qwen3 and
  * GPT-OSS to 23 instead of 32; 1 to 4 ms were tried. Containers of one configuration differ by 7 ms. */
 #define ROUTES_S 2e-3
-/* Megatron's cross entropy works in the place of its logits in 32 bits: its tests (80 rows) are predicted to 9 % with 8
- * bytes a logit in all, to 15 with 6.4 and to 19 with PyTorch's 12 (trial, section 5: 6.4 to 7.8). */
-#define LOGITS_IN_PLACE 1.0
+/* Megatron's cross entropy works in the place of a copy of its logits in 32 bits (exp(), and the gradient): 6 bytes a
+ * logit with those in 16. What its tests' peaks are above what is allocated between steps, without Korthikanti's bytes of
+ * the blocks, is 6.0 to 6.6 bytes a logit in 38 of 42 different tests of a GPT. */
+#define LOGITS_IN_PLACE 0.5
 /* DeepSpeed's fork of it has exponentials beside them: 10 bytes. */
 #define LOGITS_OF_FORK 1.5
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
@@ -183,6 +184,11 @@ static void find_bytes(adept_layout_state *x)
     x->state_bytes = words * (pure && !mixed && !shards ? 2.0 : 4.0) + own;
     x->master_bytes = mixed ? 4.0 : 0.0;
     x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure && !shards ? 2.0 : 4.0;
+    /* Megatron sums gradients of bf16 in 32 bits, 18 or 6+12/n bytes in all; those of fp16 stay, and have copies in 32
+     * beside the optimizer's state: 20 or 4+16/n (its documentation of the distributed optimizer) */
+    if (mixed && x->mesh.trainer == ADEPT_TRAINER_MEGATRON &&
+        adept_precision_low_dtype(x->prof->precision) == ADEPT_F16)
+        x->gradient_word = 2.0, x->master_bytes += 4.0;
     /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded,
      * too */
     x->gradient_bytes = x->gradient_word;
@@ -246,10 +252,16 @@ static adept_status find_stages(adept_layout_state *x)
 
 /* ---- kernels' times, by block ---- */
 
-/* Parameters that are no experts'. */
-static double dense_params(const adept_rank_block *b)
+/* Tied weights lie once in a stage: that of a head without the embedding has a copy. */
+static bool has_copy(const adept_layout_state *x, const adept_rank_block *b)
 {
-    return b->whole_params + b->split_params;
+    return b->tied_params > 0.0 && x->stage_of[b->tied_to] != x->stage_of[b - x->part.blocks];
+}
+
+/* Parameters that are no experts'. */
+static double dense_params(const adept_layout_state *x, const adept_rank_block *b)
+{
+    return b->whole_params + b->split_params + (has_copy(x, b) ? b->tied_params : 0.0);
 }
 
 static void add_span(adept_span *to, const adept_span *by, double times)
@@ -307,17 +319,18 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
 /* ---- recomputation ---- */
 
 /* torch's checkpoints (use_reentrant=False) stop where the last tensor is there that backward needs: the last product
- * of a block keeps its input, and is not computed again, unless dropout behind it keeps what it drew. Checkpoints of
- * Megatron and DeepSpeed compute all of a block. */
+ * of a block keeps its input, and is not computed again, unless something behind it keeps what it reads (a norm) or
+ * makes (dropout's mask). Checkpoints of Megatron and DeepSpeed compute all of a block. */
 static void find_ends(adept_layout_state *x)
 {
     const adept_program *p = &x->prof->program;
+    const bool stops = x->mesh.trainer == ADEPT_TRAINER_TORCH && trains(x);
     for (size_t b = 0; b < x->part.n_blocks; b++)
-        x->spans[b].end = p->n_operators;
-    for (size_t i = 0; i < p->n_operators && x->mesh.trainer == ADEPT_TRAINER_TORCH; i++) {
+        x->spans[b].end = stops ? 0 : p->n_operators;
+    for (size_t i = 0; i < p->n_operators && stops; i++) {
         size_t *end = &x->spans[x->part.block_of[i]].end;
-        if (x->part.is_product[i]) *end = i;
-        if (*end < i && strstr(p->kinds[p->operators[i].kind].op, "dropout")) *end = p->n_operators;
+        if (x->part.keeps[i] & ADEPT_KEEPS_RESULTS) *end = i + 1;
+        else if (x->part.is_product[i] || x->part.keeps[i]) *end = i;
     }
 }
 
@@ -414,7 +427,7 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
     free(again);
     for (size_t b = 0; b < x->part.n_blocks; b++) {
         if (x->stage_of[b] != stage) continue;
-        params += dense_params(&x->part.blocks[b]);
+        params += dense_params(x, &x->part.blocks[b]);
         experts += x->part.blocks[b].expert_params;
         tensors += x->part.blocks[b].tensors;
     }
@@ -490,7 +503,7 @@ static double beside_s(double compute_s, double sent_s)
 static double block_s(const adept_layout_state *x, const adept_rank_block *block, adept_collective kind,
                       double bytes_each)
 {
-    double s = collective_s(x, kind, &x->shard, dense_params(block) * bytes_each);
+    double s = collective_s(x, kind, &x->shard, dense_params(x, block) * bytes_each);
     if (block->expert_params > 0.0 && x->expert_data.ranks > 1.0)
         s += collective_s(x, kind, &x->expert_data, block->expert_params * bytes_each);
     return s;
@@ -532,7 +545,7 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
         reduce_s = block_s(x, block, ADEPT_REDUCE_SCATTER, x->gradient_bytes);
         if (x->replicas.ranks > 1.0)
             reduce_s += collective_s(x, ADEPT_ALL_REDUCE, &x->replicas,
-                                     dense_params(block) * x->gradient_bytes / x->shard.ranks);
+                                     dense_params(x, block) * x->gradient_bytes / x->shard.ranks);
     }
     total_s += reduce_s;
     sent += reduce_s;
@@ -554,11 +567,11 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     for (size_t b = 0; b < n_blocks; b++) {
         const adept_rank_block *block = &x->part.blocks[b];
         if (x->stage_of[b] != stage) continue;
-        const double params = dense_params(block);
+        const double params = dense_params(x, block);
         dense += params;
         experts += block->expert_params;
         frozen += block->frozen_bytes;
-        stored += block->weight_bytes;
+        stored += block->weight_bytes + (has_copy(x, block) ? block->tied_bytes : 0.0);
         alive = fmax(alive, block->alive_bytes);
         for (size_t i = 0; i < block->n_kept; i++) /* no more windows than of the model */
             adept_kept_add(s->kept, &s->n_kept, &block->kept[i], (double)m->micro_batches);
@@ -769,7 +782,7 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         }
         if (block->expert_params > 0.0 && trains(x)) s->expert_s += ROUTES_S;
         backward_s[b] += again_s;
-        dense += dense_params(block);
+        dense += dense_params(x, block);
         experts += block->expert_params;
         first_forward_s += forward_s[b];
     }
@@ -1061,7 +1074,7 @@ adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_sta
     double params = 0.0;
     if (!work) return adept_no_memory(x->err, "stages");
     for (size_t b = 0; b < x->part.n_blocks; b++) {
-        params += dense_params(&x->part.blocks[b]) + x->part.blocks[b].expert_params;
+        params += dense_params(x, &x->part.blocks[b]) + x->part.blocks[b].expert_params;
         x->stage_of[b] = 0;
     }
     x->mesh.micro_batches = PASSES_OF_A_SEARCH;

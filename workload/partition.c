@@ -556,7 +556,23 @@ static void find_trained(partitioner *t, bool *trains)
     }
 }
 
-static void sum_weights(partitioner *t, const double *element_bytes, const bool *experts, const bool *trains)
+/* The last block that uses weights. @param last  by memory, -1: none */
+static void find_last_blocks(const partitioner *t, int32_t *last)
+{
+    const adept_program *p = t->p;
+    for (size_t i = 0; i < p->n_memories; i++)
+        last[i] = -1;
+    for (size_t i = 0; i < p->n_operators; i++) {
+        const adept_program_operator *o = &p->operators[i];
+        for (int32_t k = 0; k < o->n_inputs; k++) {
+            const int32_t memory = p->tensors[operand(t, o, k)].memory;
+            if (memory >= 0) last[t->root[memory]] = t->out->block_of[i];
+        }
+    }
+}
+
+static void sum_weights(partitioner *t, const double *element_bytes, const bool *experts, const bool *trains,
+                        const int32_t *last)
 {
     for (size_t i = 0; i < t->p->n_memories; i++) {
         const adept_program_memory *m = &t->p->memories[i];
@@ -571,8 +587,14 @@ static void sum_weights(partitioner *t, const double *element_bytes, const bool 
         }
         const double n = bytes / element_bytes[i];
         *(experts[i] ? &b->expert_params : parts > 1.0 ? &b->split_params : &b->whole_params) += n;
-        b->weight_bytes += m->element_bytes > 0.0 ? n * m->element_bytes : bytes;
+        const double stored = m->element_bytes > 0.0 ? n * m->element_bytes : bytes;
+        b->weight_bytes += stored;
         b->tensors += 1.0;
+        if (last[i] <= t->out->block_of[m->first]) continue;
+        adept_rank_block *again = &t->out->blocks[last[i]];
+        again->tied_to = t->out->block_of[m->first];
+        again->tied_params += n;
+        again->tied_bytes += stored;
     }
 }
 
@@ -620,7 +642,9 @@ static bool sum_kept(partitioner *t)
     for (size_t i = 0; i < p->n_memories; i++) {
         const adept_program_memory *m = &p->memories[i];
         there[i] = m->resident || m->given;
-        if (m->kept_by >= 0 && !m->resident) kept[m->kept_by] += m->bytes;
+        if (m->kept_by < 0 || m->resident) continue;
+        kept[m->kept_by] += m->bytes;
+        t->out->keeps[m->kept_by] |= m->first == m->kept_by ? ADEPT_KEEPS_RESULTS : ADEPT_KEEPS_OPERANDS;
     }
     for (int32_t i = 0; i < (int32_t)p->n_operators; i++) {
         const adept_program_operator *o = &p->operators[i];
@@ -656,6 +680,7 @@ static bool sum_kept(partitioner *t)
         if (op < 0) continue;
         const adept_division *d = &t->divisions[i];
         double more = t->profile->ops[op].saved_bytes - kept[i];
+        if (more > 0.0) t->out->keeps[i] |= ADEPT_KEEPS_RESULTS;
         if (d->one_softmax && kind_of(t, &p->operators[i])->shard == ADEPT_SHARD_HEADS &&
             more > p->tensors[operand(t, &p->operators[i], 0)].bytes)
             for (int32_t k = 0; k < 2; k++) /* queries and keys are not scaled beforehand */
@@ -721,6 +746,7 @@ static adept_status partition(partitioner *t)
     if (!find_blocks(t)) return adept_no_memory(t->err, "blocks");
     double *element_bytes = calloc(p->n_memories + 1, sizeof *element_bytes);
     bool *experts = calloc(p->n_memories + 1, sizeof *experts), *trains = calloc(p->n_memories + 1, sizeof *trains);
+    int32_t *last = calloc(p->n_memories + 1, sizeof *last);
     adept_status status =
         element_bytes && experts && trains ? ADEPT_OK : adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
     double largest = 0.0;
@@ -809,7 +835,8 @@ static adept_status partition(partitioner *t)
     }
     if (status == ADEPT_OK) {
         find_trained(t, trains);
-        sum_weights(t, element_bytes, experts, trains);
+        find_last_blocks(t, last);
+        sum_weights(t, element_bytes, experts, trains, last);
         sum_inputs(t);
         if (!(t->profile->mode == ADEPT_MODE_INFER ? sum_alive(t) : sum_kept(t)))
             status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
@@ -817,6 +844,7 @@ static adept_status partition(partitioner *t)
     free(element_bytes);
     free(experts);
     free(trains);
+    free(last);
     return status;
 }
 
@@ -834,6 +862,7 @@ adept_status adept_partition_new(adept_partition *out, const adept_profile *prof
         out->block_of = adept_arena_array(out->arena, p->n_operators + 1, sizeof *out->block_of);
         out->is_core = adept_arena_array(out->arena, p->n_operators + 1, sizeof *out->is_core);
         out->is_product = adept_arena_array(out->arena, p->n_operators + 1, sizeof *out->is_product);
+        out->keeps = adept_arena_array(out->arena, p->n_operators + 1, sizeof *out->keeps);
         t.placed = adept_arena_array(out->arena, p->n_tensors + 1, sizeof *t.placed);
         t.trial = adept_arena_array(out->arena, p->n_tensors + 1, sizeof *t.trial);
         t.tried = adept_arena_array(out->arena, p->n_tensors + 1, sizeof *t.tried);
@@ -849,6 +878,7 @@ adept_status adept_partition_new(adept_partition *out, const adept_profile *prof
     if (!out->arena || adept_arena_failed(out->arena)) return adept_no_memory(err, "a partition");
     memset(out->is_core, 0, (p->n_operators + 1) * sizeof *out->is_core);
     memset(out->is_product, 0, (p->n_operators + 1) * sizeof *out->is_product);
+    memset(out->keeps, 0, (p->n_operators + 1) * sizeof *out->keeps);
     memset(t.placed, 0, (p->n_tensors + 1) * sizeof *t.placed);
     memset(t.tried, 0, (p->n_tensors + 1) * sizeof *t.tried);
     memset(t.sent, 0, (p->n_tensors + 1) * sizeof *t.sent);

@@ -290,9 +290,9 @@ adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
  * that say recomputation and optimizer is predicted to 8 %. */
 #define SURELY_TOO_MUCH 1.08
 
-static bool may_fit(const adept_prediction *p)
+static bool may_fit(const adept_prediction *p, double share)
 {
-    return !(p->memory.peak_bytes > SURELY_TOO_MUCH * p->memory.capacity_bytes);
+    return !(p->memory.peak_bytes > share * p->memory.capacity_bytes);
 }
 
 adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m, const adept_run *run,
@@ -307,19 +307,21 @@ adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m
                                                                                                 : 1;
     adept_status status = adept_predict(out, m->profile, m->hw, run, err);
 
-    if (status != ADEPT_OK || may_fit(out) || m->status == ADEPT_ROW_OOM || !m->layouts) return status;
-    for (size_t i = 0; i < n_again; i++)
-        for (size_t k = 0; k < n_zero; k++) {
-            adept_run other = *run;
-            adept_prediction p;
-            if (n_again > 1) other.activation_checkpoint = again[i];
-            if (n_zero > 1) other.zero = zero[k];
-            if (i + k == 0 || adept_predict(&p, m->profile, m->hw, &other, NULL) != ADEPT_OK || !may_fit(&p)) continue;
-            m->run.activation_checkpoint = other.activation_checkpoint;
-            if (other.zero != run->zero) m->unsaid |= ADEPT_UNSAID_OPTIMIZER;
-            m->run.zero = other.zero;
-            *out = p;
-            return ADEPT_OK;
-        }
+    if (status != ADEPT_OK || may_fit(out, SURELY_TOO_MUCH) || m->status == ADEPT_ROW_OOM || !m->layouts) return status;
+    /* what is taken instead fits, or else nearly */
+    for (size_t i = 0; i < 2 * n_again * n_zero; i++) {
+        const double share = i < n_again * n_zero ? 1 : SURELY_TOO_MUCH;
+        const size_t at = i % (n_again * n_zero);
+        adept_run other = *run;
+        adept_prediction p;
+        if (n_again > 1) other.activation_checkpoint = again[at / n_zero];
+        if (n_zero > 1) other.zero = zero[at % n_zero];
+        if (at == 0 || adept_predict(&p, m->profile, m->hw, &other, NULL) != ADEPT_OK || !may_fit(&p, share)) continue;
+        m->run.activation_checkpoint = other.activation_checkpoint;
+        if (other.zero != run->zero) m->unsaid |= ADEPT_UNSAID_OPTIMIZER;
+        m->run.zero = other.zero;
+        *out = p;
+        return ADEPT_OK;
+    }
     return ADEPT_OK;
 }

@@ -200,16 +200,21 @@ static void widen(adept_scored *s, const adept_dataset_row *m)
     s->time_high_s *= fmax(ratio, 1);
 }
 
-/* Megatron's tests log what PyTorch's allocator handed out on the last rank, which is of the last stage. */
-static adept_status predict_allocated(adept_scored *s, const adept_dataset_row *m, adept_error *err)
+/* Whose memory a row says. Megatron's tests log what PyTorch's allocator handed out on the last rank; FlagPerf lists all
+ * stages and keeps the most. Else it is that of rank 0, which trainers log, or of the first node, which people watch: in
+ * BigScience's rows on V100s two stages with 8 samples take 15 GiB of 32 and run out of 16, as the last stage does, and
+ * the first would not. */
+static adept_status predict_seen(adept_scored *s, const adept_dataset_row *m, adept_error *err)
 {
     const char *notes = adept_dataset_row_text(m, "notes");
 
-    if (!m->layouts || !(m->peak_memory_bytes > 0) || !notes || !strstr(notes, "mem_allocated_bytes=")) return ADEPT_OK;
+    if (!m->layouts || !(m->peak_memory_bytes > 0) || (notes && strstr(notes, "worst stage"))) return ADEPT_OK;
     adept_layout_prediction *p = malloc(sizeof *p);
     if (!p) return adept_no_memory(err, "a layout");
     const adept_status status = adept_predict_layout(p, m->profile, m->hw, &m->run, err);
-    if (status == ADEPT_OK && !p->mesh.plain) s->memory_bytes = p->stages[p->n_stages - 1].allocated_bytes;
+    if (status == ADEPT_OK && !p->mesh.plain)
+        s->memory_bytes = notes && strstr(notes, "mem_allocated_bytes=") ? p->stages[p->n_stages - 1].allocated_bytes
+                                                                         : p->stages[0].memory.peak_bytes;
     free(p);
     return status;
 }
@@ -231,11 +236,12 @@ static adept_status predict_row(adept_scored *s, const adept_dataset_row *m, ade
         .power_low_w = p.interval_power_w[0],
         .power_high_w = p.interval_power_w[1],
         .memory_bytes = p.memory.peak_bytes,
+        .fullest_bytes = p.memory.peak_bytes,
         .capacity_bytes = p.memory.capacity_bytes,
         .clock_hz = p.clock_hz,
     };
     widen(s, m);
-    status = predict_allocated(s, m, &cause);
+    status = predict_seen(s, m, &cause);
     if (status != ADEPT_OK) return adept_row_error(m, status, cause.message, err);
     status = adept_row_work(&s->samples, &s->ideal_s, m, &cause);
     return status == ADEPT_OK ? ADEPT_OK : adept_row_error(m, status, cause.message, err);

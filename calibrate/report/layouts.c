@@ -300,8 +300,8 @@ static adept_layout_room room_of(const adept_evaluation *e)
         const adept_scored *s = &e->rows[i];
         const adept_dataset_row *m = s->measured;
         const bool out = m->status == ADEPT_ROW_OOM, known = out || m->peak_memory_bytes > 0;
-        if (!known || !(s->memory_bytes > 0) || !(s->capacity_bytes > 0)) continue;
-        const bool right = (s->memory_bytes > s->capacity_bytes) == out;
+        if (!known || !(s->fullest_bytes > 0) || !(s->capacity_bytes > 0)) continue;
+        const bool right = (s->fullest_bytes > s->capacity_bytes) == out;
         const bool tight = out || m->peak_memory_bytes > TIGHT * s->capacity_bytes;
         r.n++;
         r.n_right += right;

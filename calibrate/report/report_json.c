@@ -70,7 +70,7 @@ static void put_row(adept_json_writer *w, const adept_scored *s)
         adept_json_put_object(
             w, "memory", "measured_bytes %g predicted_bytes %g error %g capacity_bytes %g status %s fits %d",
             m->peak_memory_bytes, s->memory_bytes, percent(s->memory_bytes, m->peak_memory_bytes), s->capacity_bytes,
-            m->status == ADEPT_ROW_OOM ? "oom" : "ok", s->memory_bytes <= s->capacity_bytes);
+            m->status == ADEPT_ROW_OOM ? "oom" : "ok", s->fullest_bytes <= s->capacity_bytes);
     adept_json_end_object(w);
 }
 

@@ -377,6 +377,7 @@ static void report(void **state)
                                    .power_low_w = NAN,
                                    .power_high_w = NAN,
                                    .memory_bytes = rows[i].memory,
+                                   .fullest_bytes = rows[i].memory,
                                    .capacity_bytes = 100,
                                    .samples = 8,
                                    .ideal_s = rows[i].ideal_s};

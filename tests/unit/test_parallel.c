@@ -147,11 +147,11 @@ static void passes_in_flight(void **state)
         assert_true(few.stages[r].in_flight == fmin(2.0, 4.0 - (double)r));
     }
     assert_true(v2.stages[0].in_flight == 4.0 + 3.0 / 2.0);
-    assert_int_equal(plain.worst, 0);
+    assert_int_equal(plain.worst, 3); /* its logits, and the table of the tied head */
 }
 
 /* Blocks that no number of stages divides: embedding and head count as a block each where that helps, else the middle
- * has more. */
+ * has more. A head tied to the embedding has the table once more, where they are in two stages. */
 static void stages_share_blocks(void **state)
 {
     const world *w = *state;
@@ -164,7 +164,7 @@ static void stages_share_blocks(void **state)
         double params = 0.0;
         for (size_t r = 0; r < (i ? six : three).n_stages; r++)
             params += (i ? six : three).stages[r].params;
-        assert_true(params == (double)w->p->trainable_params);
+        assert_true(params == (double)w->p->trainable_params + 50304.0 * 1024);
     }
     adept_error err = {0};
     adept_prediction p;
@@ -205,6 +205,14 @@ static void states_of_parameters(void **state)
     const adept_layout_prediction recomputed =
         predict(&w, (adept_run){.gpus = 1, .activation_checkpoint = ADEPT_RECOMPUTE_FULL});
     near(recomputed.stages[0].states_bytes / recomputed.stages[0].params, 16.0, 1e-3);
+    adept_profile_free(w.p);
+    /* Megatron's gradients of fp16 lie in 16 bits, and their copies in 32 in the optimizer: 20, or 4+16/n */
+    w.p = walk(GPT, &(adept_workload_config){.precision = ADEPT_PURE_FP16, .batch_size = 2, .seq_length = 512});
+    for (int zero = 0; zero <= 2; zero += 2) {
+        const adept_layout_prediction half =
+            predict(&w, (adept_run){.gpus = 8, .trainer = ADEPT_TRAINER_MEGATRON, .zero = zero});
+        near(half.stages[0].states_bytes / half.stages[0].params, zero ? 4 + 16 / n : 20.0, 1e-3);
+    }
     adept_profile_free(w.p);
 }
 
@@ -265,18 +273,25 @@ static void experts_are_gathered_beside(void **state)
     adept_profile_free(w.p);
 }
 
-/* torch's checkpoints stop before the last product of a block, unless dropout behind it keeps what it drew. */
+/* torch's checkpoints stop before the last product of a block, unless something behind it keeps what it reads or makes:
+ * dropout its mask (GPT-2), a norm its input (BERT). */
 static void the_last_product_is_not_computed_again(void **state)
 {
     world w = *(world *)*state;
     const adept_workload_config config = {.precision = ADEPT_PURE_BF16, .batch_size = 2, .seq_length = 512};
-    w.p = walk("adept:llama?layers=4", &config);
-    const adept_run torch = {.gpus = 1, .activation_checkpoint = ADEPT_RECOMPUTE_FULL};
-    adept_run megatron = torch;
-    megatron.trainer = ADEPT_TRAINER_MEGATRON;
-    const double share = predict(&w, torch).again_s / predict(&w, megatron).again_s;
-    if (!(share > 0.65 && share < 0.85)) fail_msg("%g of a block", share);
-    adept_profile_free(w.p);
+    static const struct {
+        const char *model;
+        double low, high;
+    } cases[] = {{"adept:llama?layers=4", 0.65, 0.85}, {GPT, 0.97, 1}, {"adept:bert?layers=4", 0.99, 1 + 1e-9}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        w.p = walk(cases[i].model, &config);
+        const adept_run torch = {.gpus = 1, .activation_checkpoint = ADEPT_RECOMPUTE_FULL};
+        adept_run megatron = torch;
+        megatron.trainer = ADEPT_TRAINER_MEGATRON;
+        const double share = predict(&w, torch).again_s / predict(&w, megatron).again_s;
+        if (!(share > cases[i].low && share < cases[i].high)) fail_msg("%s: %g of a block", cases[i].model, share);
+        adept_profile_free(w.p);
+    }
 }
 
 static double gradient_of_logits(const adept_stage_prediction *s)
@@ -285,7 +300,8 @@ static double gradient_of_logits(const adept_stage_prediction *s)
 }
 
 /* Beside tensors: context and communicators, 400 MiB each; DeepSpeed's copies, 4 bytes a parameter of the rank, up
- * to 8.5 GB. Megatron's logits, 4 bytes each that stay, take as much again for their gradient and not PyTorch's 8. */
+ * to 8.5 GB. Megatron's loss works in the place of a copy of its logits in 32 bits: with those in 16 bits 6 bytes each,
+ * and not PyTorch's 12. */
 static void memory_beside_tensors(void **state)
 {
     const world *w = *state;
@@ -302,7 +318,7 @@ static void memory_beside_tensors(void **state)
     run.trainer = ADEPT_TRAINER_TORCH, run.zero = 2; /* else it is plain */
     const adept_layout_prediction pytorch = predict(w, run);
     const double logits = 2.0 * 512 * 50304;
-    near(gradient_of_logits(&in_place.stages[0]), 4 * logits, 1e-2);
+    near(gradient_of_logits(&in_place.stages[0]), 2 * logits, 1e-2);
     near(gradient_of_logits(&pytorch.stages[0]), 8 * logits, 1e-2);
     run.trainer = ADEPT_TRAINER_DEEPSPEED; /* with exponentials beside them */
     const adept_layout_prediction fork = predict(w, run);

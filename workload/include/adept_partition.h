@@ -30,6 +30,9 @@ typedef enum adept_collective {
 /* Whom it is with. */
 typedef enum adept_axis { ADEPT_AXIS_TENSOR, ADEPT_AXIS_CONTEXT, ADEPT_AXIS_EXPERT, ADEPT_AXES } adept_axis;
 
+/* What autograd keeps of an operator: what it read; what it made, masks that it drew, statistics. */
+typedef enum adept_keeps { ADEPT_KEEPS_OPERANDS = 1, ADEPT_KEEPS_RESULTS = 2 } adept_keeps;
+
 /* Of one micro-batch. */
 typedef struct adept_transfer {
     double n;     /* calls */
@@ -42,6 +45,10 @@ typedef struct adept_rank_block {
     double whole_params, split_params, expert_params;
     double frozen_bytes;          /* of weights that do not train, on a GPU */
     double weight_bytes;          /* of those that do, on a GPU, as stored */
+    /* elements of a GPU that train, of weights that are tied: those of the block `tied_to` before it, of which a stage
+     * without that block has a copy; and their bytes as stored */
+    double tied_params, tied_bytes;
+    int32_t tied_to;
     double tensors;               /* parameters that train */
     double saved_bytes;           /* that autograd keeps of one micro-batch */
     double core_bytes;            /* of them what attention's core keeps: selective recomputation drops it */
@@ -64,6 +71,7 @@ typedef struct adept_partition {
     int32_t *block_of;     /* by operator of the program */
     bool *is_core;         /* by operator: the core of attention */
     bool *is_product;      /* by operator: a product with weights */
+    uint8_t *keeps;        /* by operator: adept_keeps of what its own backward pass is the first to need */
     double logits_bytes;   /* of what is kept, what is as wide as the vocabulary */
     size_t n_split, n_whole; /* products with weights: split over tensor parallel GPUs, and not */
     const char *whole;     /* the first of those not, NULL: none */

@@ -43,7 +43,8 @@ typedef struct adept_scored {
     double time_s, power_w;
     double time_low_s, time_high_s, power_low_w, power_high_w;
     size_t fold; /* held-out: index of the fold whose fit did not see the row; else 0 */
-    double memory_bytes, capacity_bytes; /* of the fullest GPU; 0: not predicted */
+    /* of the GPU whose memory the row says, and of the fullest one; 0: not predicted */
+    double memory_bytes, fullest_bytes, capacity_bytes;
     double clock_hz; /* of the core; 0: not predicted */
     double samples; /* of a step, on all GPUs together */
     double ideal_s; /* its matrix products, shared evenly, at the peak of the sheet; 0: not known */
