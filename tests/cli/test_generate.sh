@@ -178,8 +178,8 @@ shows '^Left out: fp8, weights auto, cache auto: .*'
 shows '^ *dp .*precision .*weights .*cache '
 shows ' --weights int4'
 expect_ok plan "$small" --gpu h100 $plan --try-weights bf16,int4 --json
-shows '"left_out": \[\]'
-shows '"weights": "int4"'
+shows '"left_out":[[:space:]]*\[\]'
+shows '"weights":[[:space:]]*"int4"'
 expect_error 2 'is said, and several' plan "$small" --gpu h100 $plan --weights int4 --try-weights bf16,int4
 expect_error 2 'of mode generate' plan "$small" --gpu h100 --gpus 2 --global-batch 8 --try-weights bf16,int4
 expect_error 2 'no room for prompts beside those of 16 answers' predict "$small" $mix --rate 40/s --prefill-chunk 16
