@@ -671,7 +671,7 @@ adept_status adept_mix_predict(adept_mix_prediction *out, adept_pass_table *tabl
     adept_status status = adept_mesh_of(&mesh, &words, profile, err);
     if (status == ADEPT_OK && profile->batch_size > ADEPT_MIX_MOST)
         status = adept_error_set(err, ADEPT_E_USAGE, "mix: a batch of 1 to %d is the most at a time", ADEPT_MIX_MOST);
-    if (status == ADEPT_OK && mesh.pp < 2 && run->global_batch > 0)
+    if (status == ADEPT_OK && mesh.pp < 2 && mesh.micro_batches > 1)
         status = adept_error_set(err, ADEPT_E_USAGE,
                                  "mix: global_batch says how many batches take turns in a pipeline, and there is none");
     if (status != ADEPT_OK) return status;

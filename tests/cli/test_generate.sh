@@ -178,13 +178,13 @@ shows '^Left out: fp8, weights auto, cache auto: .*'
 shows '^ *dp .*precision .*weights .*cache '
 shows ' --weights int4'
 expect_ok plan "$small" --gpu h100 $plan --try-weights bf16,int4 --json
-shows '"left_out": \[\]'
-shows '"weights": "int4"'
+shows '"left_out":[[:space:]]*\[\]'
+shows '"weights":[[:space:]]*"int4"'
 expect_error 2 'is said, and several' plan "$small" --gpu h100 $plan --weights int4 --try-weights bf16,int4
 expect_error 2 'of mode generate' plan "$small" --gpu h100 --gpus 2 --global-batch 8 --try-weights bf16,int4
 expect_error 2 'no room for prompts beside those of 16 answers' predict "$small" $mix --rate 40/s --prefill-chunk 16
 expect_error 2 'rate needs --mix' predict "$small" $generate --rate 4/s
-expect_error 2 'mix needs --rate' predict "$small" --mode generate --gpu h100 --mix "$work/mix.csv"
+expect_error 2 'mix needs --rate' predict "$small" --mode generate --gpu h100 --batch 16 --mix "$work/mix.csv"
 expect_error 2 'mix needs --batch' predict "$small" --mode generate --gpu h100 --mix "$work/mix.csv" --rate 1/s
 expect_error 2 'mix needs --mode generate' predict "$small" --gpu h100 --batch 4 --mix "$work/mix.csv" --rate 1/s
 expect_error 2 'prompt, --tokens and --cached-tokens do not act' predict "$small" $generate --batch 4 --mix "$work/mix.csv" --rate 1/s

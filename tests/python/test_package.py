@@ -125,6 +125,12 @@ class Files(unittest.TestCase):
         self.assertEqual(oracle.predict_mix(mix, 50, requests=500), r.json["mix"])
         with self.assertRaisesRegex(adept.Error, "there are no rows"):
             oracle.predict_mix([], 50)
+        trace = [(5.0, 9, 3), (5.0, 20, 8), (6.5, 9, 3)]
+        r = adept.predict("adept:gpt2?layers=1", gpu="h100-sxm-80gb", mode="generate", execution="graphs", batch=4, mix=trace)
+        self.assertEqual(oracle.predict_mix(trace), r.json["mix"])
+        self.assertEqual((r.json["mix"]["requests"], r.json["mix"]["trace"], r.json["mix"]["rate_per_s"]), (3, True, 2))
+        with self.assertRaisesRegex(adept.Error, "row 1 is not"):
+            oracle.predict_mix([(1.0, 9, 3), (0.0, 9, 3)])
 
     def test_every_unit(self):
         r = adept.predict(PROFILE, gpu=GPU, gpus=8, nodes=2, internode_bytes_per_s=25e9, internode_latency_s=1e-5, bucket_bytes=1e6,

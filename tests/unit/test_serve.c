@@ -630,6 +630,19 @@ static void test_mix(void **state)
     assert_non_null(strstr(text, "\"schema_version\":1,\"mix\":{\"rate_per_s\":50,"));
     assert_non_null(strstr(text, "\"requests\":500,"));
     free(text);
+    free(body);
+    static const char trace[] = "\"mix\":[{\"prompt\":9,\"tokens\":3,\"arrival_s\":7},{\"prompt\":9,\"tokens\":3,%s}]";
+    static const char *const arrivals[] = {"\"arrival_s\":8", "\"arrival_s\":6", "\"share\":1"};
+    for (size_t i = 0; i < sizeof arrivals / sizeof *arrivals; i++) {
+        char *rows = NULL;
+        assert_true(asprintf(&rows, trace, arrivals[i]) > 0);
+        assert_true(asprintf(&body, "{\"profile\":%s,\"gpu\":\"h100\",\"batch_size\":4,%s}", profile, rows) > 0);
+        assert_int_equal(answer(s, "POST", "/v1/mix", body, &text), i == 0 ? 200 : 422);
+        if (i == 0) assert_non_null(strstr(text, "\"requests\":2,\"seed\":1,\"trace\":true,"));
+        if (i > 0) assert_non_null(strstr(text, "seconds in order: that of row 1 is not"));
+        free(text), free(body), free(rows);
+    }
+    assert_true(asprintf(&body, "{\"profile\":%s,%s%s}", profile, rest, row) > 0);
     adept_server_limit_time(s, 0);
     assert_int_equal(answer(s, "POST", "/v1/mix", body, &text), 503);
     assert_non_null(strstr(text, "longer to predict than they may"));
