@@ -5,7 +5,7 @@ set -eu
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 build=$top/build
 sh "$top/tools/install_deps.sh" base
-# The program alone and little optimised, in a third of a whole build's time. libtorch is four times as much as all other packages.
+# The program alone and little optimised, in half of the time of a whole build. libtorch is four times as much as all other packages.
 [ -f "$build/CMakeCache.txt" ] ||
     cmake -S "$top" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Quick -DADEPT_TESTS=OFF -DADEPT_WITH_TORCH=OFF >&2
 cmake --build "$build" --parallel "$(nproc)" --target adept >&2

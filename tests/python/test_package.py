@@ -44,6 +44,17 @@ class Files(unittest.TestCase):
             adept.predict("resnet5O", gpu=GPU)
         self.assertEqual(raised.exception.status, adept.E_INVALID)
 
+    def test_words_of_refusals(self):
+        """Keywords, not options; a command in backquotes is one to type, and keeps its own."""
+        for keywords, words in (
+            ({"gpu": GPU, "batchsize": 3}, "unknown keyword 'batchsize'; did you mean batch?"),
+            ({"gpu": "nope"}, "unknown GPU 'nope'; `adept gpus` lists all; for another, edit what `adept gpus NAME --json` prints and pass gpu FILE.json"),
+            ({"gpu": GPU, "gpus": 2, "nodes": 2}, "several nodes need the bandwidth between them: internode_bandwidth"),
+        ):
+            with self.assertRaises(adept.Error) as raised:
+                adept.predict("resnet50", **keywords)
+            self.assertEqual(str(raised.exception), words)
+
     def test_equals_the_program(self):
         r = adept.predict(PROFILE, gpu=GPU, batch=64, precision=adept.Precision.FP16, power_limit_w=200, clock_hz=1.2e9, grad_accum=2)
         expected = said("predict", PROFILE, "--gpu", GPU, "--batch", "64", "--precision", "fp16", "--power-limit", "200", "--clock", "1200",

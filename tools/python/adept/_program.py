@@ -24,12 +24,18 @@ _WITH_UNIT = {
 }
 
 
-# What the program calls an option is a keyword here: --grad-accum is grad_accum.
-_OPTION = r"(?<![\w-])--([a-z][a-z0-9-]*)"
+# What the program calls an option is a keyword here: --grad-accum is grad_accum. What stands in backquotes is a command, and stays.
+_COMMAND_OR_OPTION = r"`[^`]*`|(?<![\w-])--([a-z][a-z0-9-]*)"
 
 
-def _keyword(option: "re.Match[str]") -> str:
-    return option.group(1).replace("-", "_")
+def _keyword(found: "re.Match[str]") -> str:
+    return found.group(1).replace("-", "_") if found.group(1) else found.group(0)
+
+
+def _in_python(said: str) -> str:
+    said = re.sub(r" \(adept [\w-]+ --help[^)]*\)", "", said)
+    said = re.sub(r"unknown option '(--[\w-]+)[^']*'", r"unknown keyword '\1'", said)
+    return re.sub(_COMMAND_OR_OPTION, _keyword, said)
 
 
 _NOT_FOUND = "the program adept is not found: install it (Debian package adept), or set ADEPT_PROGRAM to it"
@@ -107,7 +113,7 @@ def run(command: str, operands: Sequence[Any], keywords: Mapping[str, Any], json
     if done.returncode != 0:
         prefix = "adept: "
         said = said[len(prefix):] if said.startswith(prefix) else said
-        raise _lib.Error(_STATUS_OF_EXIT.get(done.returncode, _lib.E_INTERNAL), re.sub(_OPTION, _keyword, said))
+        raise _lib.Error(_STATUS_OF_EXIT.get(done.returncode, _lib.E_INTERNAL), _in_python(said))
     result: Dict[str, Any] = json.loads(done.stdout.decode("utf-8")) if json_output else {}
     return result
 
