@@ -321,8 +321,10 @@ adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
 
 /* ---- what fits ---- */
 
-/* A step that ran fits; one that is predicted to take so much more than the board has was not run so. Memory of rows
- * that say recomputation and optimizer is predicted to 8 %. */
+/* A step that ran fits; one that is predicted to take so much more than the board has was not run so. It is the bar for
+ * memory of rows that say recomputation and optimizer (8 %). Of 555 measured rows 5 turn on it, all of Qwen3-30B in
+ * Megatron Bridge: three below 1.02 to 1.08, where they would be computed again and 75 instead of 35 % off, two up to
+ * 1.25, 12 % worse and 7 better. The mean error is 10.65, 10.39 and 10.40 % with 1.02, 1.08 and 1.25. */
 #define SURELY_TOO_MUCH 1.08
 
 static bool may_fit(const adept_prediction *p, double share)
