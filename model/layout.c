@@ -329,7 +329,7 @@ static void find_ends(adept_layout_state *x)
         x->spans[b].end = stops ? 0 : p->n_operators;
     for (size_t i = 0; i < p->n_operators && stops; i++) {
         size_t *end = &x->spans[x->part.block_of[i]].end;
-        if (x->part.keeps[i] & ADEPT_KEEPS_RESULTS) *end = i + 1;
+        if (x->part.keeps[i] & ADEPT_AUTOGRAD_RESULTS) *end = i + 1;
         else if (x->part.is_product[i] || x->part.keeps[i]) *end = i;
     }
 }
