@@ -329,7 +329,7 @@ static void find_ends(adept_layout_state *x)
         x->spans[b].end = stops ? 0 : p->n_operators;
     for (size_t i = 0; i < p->n_operators && stops; i++) {
         size_t *end = &x->spans[x->part.block_of[i]].end;
-        if (x->part.keeps[i] & ADEPT_KEEPS_RESULTS) *end = i + 1;
+        if (x->part.keeps[i] & ADEPT_AUTOGRAD_RESULTS) *end = i + 1;
         else if (x->part.is_product[i] || x->part.keeps[i]) *end = i;
     }
 }
@@ -575,8 +575,9 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
         alive = fmax(alive, block->alive_bytes);
         for (size_t i = 0; i < block->n_kept; i++) /* no more windows than of the model */
             adept_kept_add(s->kept, &s->n_kept, &block->kept[i], (double)m->micro_batches);
-        if (params > largest) second = largest, largest = params;
-        else if (params > second) second = params;
+        const double gathered = params + (expert_shard > 1.0 ? block->expert_params : 0.0);
+        if (gathered > largest) second = largest, largest = gathered;
+        else if (gathered > second) second = gathered;
         if (b == 0 || b == n_blocks - 1) {
             ends += block->saved_bytes;
             continue;
@@ -603,7 +604,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     if (!trains(x)) out->weights_bytes = stored + frozen;
     out->kv_bytes = adept_kept_bytes(s->kept, s->n_kept, x->kept_tokens);
     s->unsharded_bytes = 0.0;
-    if (gather && m->sharding == ADEPT_SHARDED_GRADIENTS) s->unsharded_bytes = x->gathered_bytes * dense;
+    if (gather && m->sharding == ADEPT_SHARDED_GRADIENTS)
+        s->unsharded_bytes = x->gathered_bytes * (dense + (expert_shard > 1.0 ? experts : 0.0));
     if (gather && m->sharding == ADEPT_SHARDED_PARAMETERS)
         s->unsharded_bytes = x->gathered_bytes * (largest + second) + x->gradient_word * largest;
     if (trains(x)) {

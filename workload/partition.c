@@ -644,7 +644,7 @@ static bool sum_kept(partitioner *t)
         there[i] = m->resident || m->given;
         if (m->kept_by < 0 || m->resident) continue;
         kept[m->kept_by] += m->bytes;
-        t->out->keeps[m->kept_by] |= m->first == m->kept_by ? ADEPT_KEEPS_RESULTS : ADEPT_KEEPS_OPERANDS;
+        t->out->keeps[m->kept_by] |= m->first == m->kept_by ? ADEPT_AUTOGRAD_RESULTS : ADEPT_AUTOGRAD_OPERANDS;
     }
     for (int32_t i = 0; i < (int32_t)p->n_operators; i++) {
         const adept_program_operator *o = &p->operators[i];
@@ -680,7 +680,7 @@ static bool sum_kept(partitioner *t)
         if (op < 0) continue;
         const adept_division *d = &t->divisions[i];
         double more = t->profile->ops[op].saved_bytes - kept[i];
-        if (more > 0.0) t->out->keeps[i] |= ADEPT_KEEPS_RESULTS;
+        if (more > 0.0) t->out->keeps[i] |= ADEPT_AUTOGRAD_RESULTS;
         if (d->one_softmax && kind_of(t, &p->operators[i])->shard == ADEPT_SHARD_HEADS &&
             more > p->tensors[operand(t, &p->operators[i], 0)].bytes)
             for (int32_t k = 0; k < 2; k++) /* queries and keys are not scaled beforehand */

@@ -233,7 +233,11 @@ adept_status adept_row_architecture(const char **spec, adept_arena *arena, adept
     adept_status status = read_sizes(&s, m, err);
 
     if (status != ADEPT_OK) return status;
-    if (!gated) gated = "";
+    gated = gated ? adept_row_program_word("gated", gated + strspn(gated, " \t")) : "";
+    if (*gated && strcmp(gated, "0") != 0 && strcmp(gated, "1") != 0)
+        return adept_row_fail(m, "gated", err, "'%.60s' is not 0 or 1", gated);
+    if (s.layers == 0) return adept_row_fail(m, "layers", err, "is 0");
+    if (s.hidden == 0) return adept_row_fail(m, "hidden", err, "is 0");
     if (s.experts == 0 && (strstr(m->model_name, "moe") || (ep && adept_number_parse(&number, ep) && number > 1)))
         return adept_row_fail(m, "experts", err, "is empty, though the row is of a mixture of experts");
     if (s.experts > 0 && s.top_k == 0) return adept_row_fail(m, "top_k", err, "is empty, though there are experts");

@@ -124,6 +124,8 @@ static void architectures_listed(void **state)
                                       "m,1,32,1,2,2,a100,2,-2,64,4,2,128,32000,llama,1,16,,,,,\n"
                                       "m,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,16,,8,,,\n"
                                       "m,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,0,16,,8,2,64,\n"
+                                      "m,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,maybe,16,,,,,\n"
+                                      "m,1,32,1,2,2,a100,2,0,64,4,2,128,32000,llama,1,16,,,,,\n"
                                       "m,1,32,1,2,2,a100,2,,64,4,2,128,32000,llama,1,16,,,,,\n"
                                       "m,1,32,1,2,2,a100,2,2,64,3,2,128,32000,llama,1,,,,,,\n"
                                       "moe,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,,,,,,\n"
@@ -135,6 +137,8 @@ static void architectures_listed(void **state)
         "column layers: '-2' is not a whole number from 0 to 2^53",
         "column top_k: is empty, though there are experts",
         "column gated: is 0: adept builds experts with gates only",
+        "column gated: 'maybe' is not 0 or 1",
+        "column layers: is 0",
         "column model: 'm' is neither a file relative to the CSV nor a bundled model, and layers or hidden are empty; ",
         "adept:llama?layers=2&hidden=64&heads=3&kv_heads=2",
         "column experts: is empty, though the row is of a mixture of experts",
@@ -184,6 +188,9 @@ static void words_of_rows(void **state)
          ADEPT_TRAINER_DEEPSPEED, false, 1},
         {"16,16,zero1_group8,auto,none,,,,,", ADEPT_FSDP_HYBRID | 8 << 4, 2, ADEPT_ATTENTION_AUTO, 0, 0, false, 1},
         {"8,2,none,auto,none,1,2,2,2,Megatron-DeepSpeed", 0, 2, 0, 0, ADEPT_TRAINER_DEEPSPEED, true, 2},
+        {"8,8,ZeRO-3,FlashAttention-2,True,,,,,", 0, 4, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, 0, false, 1},
+        {"8,8,zero_stage_2,FA3,False,,,,,", 0, 3, ADEPT_ATTENTION_FUSED, 0, 0, false, 1},
+        {"8,8,DDP,te,full:uniform:4,,,,,", 0, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, 0, false, 1},
         {"8,1,zero1,auto,none,1,,1,8,", 0, 0, 0, 0, 0, false, 1}, /* nobody to share with; sp does nothing without tp */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -202,7 +209,8 @@ static void words_of_rows(void **state)
         adept_dataset_free(d);
     }
     static const char *const refused[] = {"8,8,zero4,,,,,,,", "8,8,zero1_group,,,,,,,", "8,8,sharded,,,,,,,",
-                                          "8,8,,flashy,,,,,,", "8,8,,,list,,,,,"};
+                                          "8,8,,flashy,,,,,,", "8,8,,,list,,,,,",    "8,8,1,,,,,,,",
+                                          "8,8,zero-,,,,,,,",  "8,8,,,block,,,,,"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         char text[400];
         snprintf(text, sizeof text, "%sm,1,2,%s\n", header, refused[i]);

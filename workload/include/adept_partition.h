@@ -31,7 +31,7 @@ typedef enum adept_collective {
 typedef enum adept_axis { ADEPT_AXIS_TENSOR, ADEPT_AXIS_CONTEXT, ADEPT_AXIS_EXPERT, ADEPT_AXES } adept_axis;
 
 /* What autograd keeps of an operator: what it read; what it made, masks that it drew, statistics. */
-typedef enum adept_keeps { ADEPT_KEEPS_OPERANDS = 1, ADEPT_KEEPS_RESULTS = 2 } adept_keeps;
+typedef enum adept_autograd_keeps { ADEPT_AUTOGRAD_OPERANDS = 1, ADEPT_AUTOGRAD_RESULTS = 2 } adept_autograd_keeps;
 
 /* Of one micro-batch. */
 typedef struct adept_transfer {
@@ -71,7 +71,7 @@ typedef struct adept_partition {
     int32_t *block_of;     /* by operator of the program */
     bool *is_core;         /* by operator: the core of attention */
     bool *is_product;      /* by operator: a product with weights */
-    uint8_t *keeps;        /* by operator: adept_keeps of what its own backward pass is the first to need */
+    uint8_t *keeps;        /* by operator: adept_autograd_keeps of what its own backward pass is the first to need */
     double logits_bytes;   /* of what is kept, what is as wide as the vocabulary */
     size_t n_split, n_whole; /* products with weights: split over tensor parallel GPUs, and not */
     const char *whole;     /* the first of those not, NULL: none */
