@@ -1,8 +1,10 @@
 /** @file interval.c  Intervals and the range they were calibrated in; see plan.h. */
 #include "plan.h"
+#include "units.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Counts differ in the last bits between machines' libraries; a hair outside is inside. */
 #define EDGE_TOLERANCE 1e-9
@@ -43,6 +45,13 @@ static void append(char *text, size_t size, size_t *used, const char *format, ..
     if (n > 0) *used += (size_t)n;
 }
 
+/* Work has units, what an option sets stands as it is set. */
+static adept_text counted(const char *name, double value)
+{
+    if (strcmp(name, "flops") == 0) return adept_units_si(value, "FLOP");
+    return strcmp(name, "bytes") == 0 ? adept_units_si(value, "B") : adept_cell("%.4g", value);
+}
+
 void adept_intervals_describe(char *text, size_t size, const adept_intervals *in, const adept_range_point *point,
                               const adept_profile *prof)
 {
@@ -52,8 +61,8 @@ void adept_intervals_describe(char *text, size_t size, const adept_intervals *in
     {                                                                                                                  \
         double d = doublings(point->name, in->low.name, in->high.name);                                                \
         if (d != 0.0)                                                                                                  \
-            append(text, size, &used, "%s" #name " %.4g %s %.4g", used ? ", " : "", point->name,                       \
-                   d > 0.0 ? "above" : "below", d > 0.0 ? in->high.name : in->low.name);                               \
+            append(text, size, &used, "%s" #name " %s %s %s", used ? ", " : "", counted(#name, point->name).s,           \
+                   d > 0.0 ? "above" : "below", counted(#name, d > 0.0 ? in->high.name : in->low.name).s);              \
     }
     ADEPT_RANGE_LIST(X)
 #undef X

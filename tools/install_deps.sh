@@ -16,7 +16,7 @@ packages_of() {
     serve) echo libmicrohttpd-dev ;;                    # adept serve
     meters) echo libcurl4-openssl-dev ;;                # adept measure --meter
     bpf) echo libbpf-dev clang ;;                       # adept attribute record counts in the kernel
-    plots) echo gnuplot-nox ;;                          # --plot, adept report
+    plots) echo gnuplot-nox ;;                          # --plot
     tests) echo libcmocka-dev python3 "$(simpy)" help2man curl ;; # python3: for the Python binding and adept serve; help2man: for the manual
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
     slurm-accounting) echo slurmdbd mariadb-server-core mariadb-client-core ;; # energy of jobs, tested with a database of its own

@@ -12,7 +12,8 @@ import http.server
 import json
 import urllib.request
 
-OBJECTIVES = {"energy": "energy_step_j", "time": "step_time_s", "edp": "edp_js"}
+OBJECTIVES = {"energy": lambda e: e["energy_step_j"], "time": lambda e: e["step_time_s"], "edp": lambda e: e["edp_js"],
+              "ed2p": lambda e: e["edp_js"] * e["step_time_s"]}
 MOST = 10  # the highest score that an extender may give
 
 
@@ -33,7 +34,7 @@ def ask(server, pod, boards):
     with urllib.request.urlopen(request, timeout=5) as reply:
         estimates = json.load(reply)["estimates"]
     number = OBJECTIVES[notes.get("adept.dev/objective", "energy")]
-    return {board: e.get(number) for board, e in zip(boards, estimates) if e.get("memory", {}).get("fits")}
+    return {board: number(e) for board, e in zip(boards, estimates) if e.get("memory", {}).get("fits")}
 
 
 def scores(server, pod, nodes):

@@ -325,11 +325,14 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["ADEPT_SOURCE_DIR"], "docs/examples"))
 import extender  # noqa: E402
 
-pod = {"metadata": {"annotations": {"adept.dev/workload": "mlp", "adept.dev/objective": "time"}}}
+pod = {"metadata": {"annotations": {"adept.dev/workload": "mlp"}}}
 nodes = [{"metadata": {"name": name, "labels": labels}} for name, labels in
          (("a", {"adept.dev/gpu": "h100"}), ("b", {"nvidia.com/gpu.product": "NVIDIA-T4"}), ("c", {}), ("d", {"adept.dev/gpu": "no-such"}))]
-ranked = {row["Host"]: row["Score"] for row in extender.scores(f"http://127.0.0.1:{port}", pod, nodes)}
-check(ranked["a"] == 10 and 0 < ranked["b"] < 10 and ranked["c"] == ranked["d"] == 0, f"the extender's scores {ranked}")
+for objective in ("time", "edp", "ed2p"):
+    pod["metadata"]["annotations"]["adept.dev/objective"] = objective
+    ranked = {row["Host"]: row["Score"] for row in extender.scores(f"http://127.0.0.1:{port}", pod, nodes)}
+    check(ranked["a"] == 10 and ranked["b"] < 10 and ranked["c"] == ranked["d"] == 0, f"the extender's scores by {objective} {ranked}")
+    check(objective != "time" or ranked["b"] > 0, f"the extender's scores {ranked}")
 check(all(row["Score"] == 0 for row in extender.scores(f"http://127.0.0.1:{port}", {}, nodes)), "a pod that says nothing")
 
 # ---- every key that is described is known, and answers say so of no other ----

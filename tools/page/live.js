@@ -41,23 +41,27 @@ function bodyOf(s) {
 
 /* ---- what to copy ---- */
 
+// The server names what it was sent by a hash, which no other program knows.
+const files = new Map();
+const modelOf = name => files.get(name) || (String(name).startsWith('upload-') ? 'MODEL' : name);
+
 function commandOf(s) {
   const quote = v => /^[\w.,:+-]+$/.test(v) ? v : `'${String(v).replace(/'/g, "'\\''")}'`;
-  return ['adept predict', quote(s.workload), '--gpu', quote(s.gpu), ...Object.entries(bodyOf(s)).filter(([k]) => k !== 'workload' && k !== 'gpu').map(([k, v]) => `--${OPTION[k] || k.replace(/_/g, '-')} ${quote(v)}`)].join(' ');
+  return ['adept predict', quote(modelOf(s.workload)), '--gpu', quote(s.gpu), ...Object.entries(bodyOf(s)).filter(([k]) => k !== 'workload' && k !== 'gpu').map(([k, v]) => `--${OPTION[k] || k.replace(/_/g, '-')} ${quote(v)}`)].join(' ');
 }
 
 const OF_RUN = ['gpus', 'nodes', 'power_limit_w', 'clock_hz', 'fsdp', 'tp', 'pp', 'cp', 'micro_batch', 'global_batch', 'activation_checkpoint'];
 
 function pythonOf(s) {
   const said = Object.entries(bodyOf(s)).filter(([k]) => k !== 'workload' && k !== 'gpu').map(([k, v]) => `${k === 'batch_size' ? 'batch' : k}=${JSON.stringify(v)}`);
-  return `import adept\n\nr = adept.predict(${[JSON.stringify(s.workload), `gpu=${JSON.stringify(s.gpu)}`, ...said].join(', ')})\nr.step_time_s, r.power_avg_w, r.energy_j, r.interval`;
+  return `import adept\n\nr = adept.predict(${[JSON.stringify(modelOf(s.workload)), `gpu=${JSON.stringify(s.gpu)}`, ...said].join(', ')})\nr.step_time_s, r.power_avg_w, r.energy_j, r.interval`;
 }
 
 function cOf(s) {
   const words = run => Object.entries(bodyOf(s)).filter(([k]) => k !== 'workload' && k !== 'gpu' && OF_RUN.includes(k) === run).map(([k, v]) => JSON.stringify(`${k}=${v}`) + ', ').join('');
   return `#include <adept/adept.h>\n\nadept_workload *model;\nadept_gpu *gpu;\nadept_oracle *oracle;\nadept_estimate e;\nadept_error err;\n` +
     `const char *const how[] = {${words(false)}NULL}, *const run[] = {${words(true)}NULL};\n` +
-    `if (adept_workload_open(&model, ${JSON.stringify(s.workload)}, &(adept_model_options){.words = how}, &err) == ADEPT_OK &&\n` +
+    `if (adept_workload_open(&model, ${JSON.stringify(modelOf(s.workload))}, &(adept_model_options){.words = how}, &err) == ADEPT_OK &&\n` +
     `    adept_gpu_open(&gpu, ${JSON.stringify(s.gpu)}, &err) == ADEPT_OK && adept_oracle_new(&oracle, model, gpu, NULL, &err) == ADEPT_OK)\n` +
     `    adept_predict_one(&e, &(adept_request){.oracle = oracle, .words = run}, &err); /* e.step_time_s, e.power_avg_w */`;
 }
@@ -72,7 +76,7 @@ function controls(s, index, known, changed) {
   };
   const field = (key, input, text) => h('div', null, h('label', {for: id(key)}, text || nameOf(key)), input);
   const select = (key, options, first) => field(key, h('select', {id: id(key), onchange: e => say(key, e.target.value)}, first === undefined ? null : h('option', {value: ''}, first),
-    options.map(o => h('option', {value: o, selected: s[key] === o}, o))));
+    options.map(o => h('option', {value: o, selected: s[key] === o}, files.get(o) || o))));
   const number = (key, text, step) => field(key, h('input', {id: id(key), type: 'number', min: 0, step: step || 1, value: s[key] || '', placeholder: 'as saved', oninput: e => say(key, e.target.value)}), text);
   const w = known.workloads.find(x => x.name === s.workload) || {}, g = known.gpus.find(x => x.name === s.gpu) || {};
   const slider = (key, text, low, high, step, print, fallback) => {
@@ -196,6 +200,7 @@ export async function live(main) {
     status.textContent = `Reading ${file.name}`;
     try {
       const {name, workloads} = await ask('POST', 'v1/workloads', file);
+      files.set(name, file.name);
       if (!known.workloads.some(x => x.name === name)) known.workloads.push(...workloads);
       sides[0] = {workload: name, gpu: sides[0].gpu};
       drawControls();
@@ -220,7 +225,7 @@ export async function live(main) {
         event.preventDefault();
         token = tokenField.value;
         start();
-      }}, h('label', {for: 'token'}, 'This server asks for its token: '), tokenField, h('button', null, 'Go on')));
+      }}, h('label', {for: 'token'}, token ? 'That token is wrong. This server asks for its token: ' : 'This server asks for its token: '), tokenField, h('button', null, 'Go on')));
     }
     return null;
   };

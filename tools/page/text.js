@@ -37,7 +37,7 @@ export function seconds(value) {
   return size < 172800 ? digits(value / 3600) + ' h' : digits(value / 86400) + ' days';
 }
 
-export const percent = share => !Number.isFinite(share) ? 'unknown' : share > 0 && share < 5e-4 ? '<0.1 %' : digits(share * 100) + ' %';
+export const percent = share => !Number.isFinite(share) ? 'unknown' : share > 0 && share < 1e-3 ? '<0.1 %' : digits(share * 100) + ' %';
 export const change = share => Number.isFinite(share) ? (share > 0 ? '+' : '') + (Math.abs(share) < 5e-4 ? '0' : digits(share * 100)) + ' %' : 'unknown';
 export const plain = value => !Number.isFinite(value) ? 'unknown' : Number.isInteger(value) && Math.abs(value) < 1e6 ? String(value) : Math.abs(value) < 1e3 && Math.abs(value) > 1e-4 ? digits(value) : si(value, '');
 export const watts = value => si(value, 'W');

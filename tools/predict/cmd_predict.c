@@ -151,7 +151,7 @@ static adept_status print(adept_cli *cli, adept_predicted_step *s, const adept_m
     if (status != ADEPT_OK || o->json) return status;
     adept_groups_sort(&s->groups);
     status = adept_report_prediction(cli, stdout, s);
-    return status == ADEPT_OK && mix->n_rows > 0 ? adept_mix_print(cli, stdout, mix) : status;
+    return status == ADEPT_OK && mix->n_rows > 0 ? adept_mix_print(cli, stdout, mix, s) : status;
 }
 
 /* --batch max: predicted as it stands in the file first, then with the largest batch that fits. */

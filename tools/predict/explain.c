@@ -190,7 +190,13 @@ static adept_status try_batches(changer *c)
     if (!c->x->step->prediction.memory.fits) return try_smaller_batches(c);
     if (now->batch_size > INT64_MAX / 2) return ADEPT_OK;
     w.batch_size = 2 * now->batch_size;
-    status = with_workload(c, begin(c, "batch", ADEPT_EXPLAIN_SAMPLE, "a batch of %" PRId64, w.batch_size), &w);
+    const bool all = c->x->largest_batch > now->batch_size && c->x->largest_batch < w.batch_size;
+    if (all) w.batch_size = c->x->largest_batch;
+    status = with_workload(c,
+                           begin(c, "batch", ADEPT_EXPLAIN_SAMPLE, "%s (%" PRId64 ")",
+                                 all ? "the largest batch that fits" : "twice the batch", w.batch_size),
+                           &w);
+    if (all) return status;
     if (now->grad_accum % 2 != 0 || status != ADEPT_OK) return status;
     w.grad_accum = now->grad_accum / 2;
     return with_workload(c,
@@ -457,7 +463,6 @@ adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_predicted
     adept_groups_sort(&x->kinds);
     for (int i = 0; i < ADEPT_WAITS && status == ADEPT_OK; i++)
         if (x->elasticities.wait[i] > x->elasticities.wait[x->waits_for]) x->waits_for = (adept_wait)i;
-    if (status == ADEPT_OK) status = shared ? explain_layout(cli, x) : find_changes(cli, x);
     if (status == ADEPT_OK && !shared) {
         adept_error err = {0};
         status = adept_largest_batch(&x->largest_batch, step, &err);
@@ -465,6 +470,7 @@ adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_predicted
         if (status != ADEPT_OK) x->largest_batch = -1;
         status = ADEPT_OK;
     }
+    if (status == ADEPT_OK) status = shared ? explain_layout(cli, x) : find_changes(cli, x);
     return status == ADEPT_OK ? adept_explain_sentences(cli, x) : status;
 }
 

@@ -144,7 +144,21 @@ static void print_row(adept_table *table, const char *name, const adept_percenti
     adept_table_row(table, ADEPT_CELLS(name, cells[0].s, cells[1].s, cells[2].s, cells[3].s));
 }
 
-adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *answer)
+/* At this rate, in which boards also wait; NAN: no price is given. */
+static double cost_per_query(const adept_mix_prediction *a, const adept_predicted_step *s)
+{
+    const adept_totals *t = &s->totals;
+    const bool paid = isfinite(t->price_per_kwh), hired = isfinite(t->gpu_hour_price);
+    if (t->steps == 0 || (!paid && !hired)) return NAN;
+    const double gpus = s->run->gpus > 1 ? (double)s->run->gpus : 1;
+    const double time_s = 1 / (a->replicas * a->result.queries_per_s);
+    const bool has_host = s->run->power_scope == ADEPT_SCOPE_NODE || isnan(t->host_power_w);
+    const double host_j = has_host ? 0.0 : t->host_power_w * t->nodes * time_s;
+    const double site_kwh = (a->result.energy_per_query_j + host_j) * (isnan(t->pue) ? 1 : t->pue) / 3.6e6;
+    return (paid ? site_kwh * t->price_per_kwh : 0) + (hired ? gpus * time_s / 3600 * t->gpu_hour_price : 0);
+}
+
+adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *answer, const adept_predicted_step *s)
 {
     const adept_mix_prediction *a = &answer->of;
     const adept_mix_result *r = &a->result;
@@ -170,5 +184,9 @@ adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *
             adept_units_digits(a->replicas * r->tokens_per_s).s, r->mean_batch, adept_units_percent(r->busy).s);
     fprintf(out, "  %s on average, %s per query, %s per token\n", adept_units_si(a->replicas * r->power_avg_w, "W").s,
             adept_units_si(r->energy_per_query_j / 3600, "Wh").s, adept_units_si(r->energy_per_token_j, "J").s);
+    const double cost = cost_per_query(a, s);
+    if (isfinite(cost))
+        fprintf(out, "  cost %s%s%s for 1000 queries at this rate\n", adept_units_digits(1000 * cost).s,
+                s->totals.currency ? " " : "", s->totals.currency ? s->totals.currency : "");
     return status;
 }

@@ -440,8 +440,8 @@ static void print_totals(FILE *out, const adept_totals *t)
     if (isfinite(t->cost))
         fprintf(out, ", cost %s%s%s", adept_units_digits(t->cost).s, t->currency ? " " : "",
                 t->currency ? t->currency : "");
-    fprintf(out, "\n  Energy is that of the GPU boards; %.4g samples, %s GPU hours\n", t->samples,
-            adept_units_digits(t->gpu_hours).s);
+    fprintf(out, "\n  Energy is that of the GPU boards; %.4g sample%s, %s GPU hours\n", t->samples,
+            t->samples == 1 ? "" : "s", adept_units_digits(t->gpu_hours).s);
     print_rates(out, t);
 }
 
