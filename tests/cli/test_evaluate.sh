@@ -19,7 +19,7 @@ awk -v t="$time" -v p="$power" 'BEGIN {
     printf "mlp,%.17g,,256,foreach,\"y, z\"\n", t / 0.8
 }' >rows.csv
 expect_ok evaluate rows.csv --gpu a100 --models "$data"
-shows '^GPU +a100-sxm-40gb, calibrated: parameters of [0-9]+ GPUs, this one among them \([0-9]+ rows: fp32, '
+shows '^GPU +a100-sxm-40gb, calibrated: fitted with [0-9]+ other GPUs to [0-9]+ steps of its own \(fp32, '
 # mean of 0, 25 and 20; median 20; largest 25; bias (0 + 25 - 20) / 3; combined 0.6 * 15 + 0.4 * 0
 shows '^  all rows +3 +15\.0 +20\.0 +24\.0 +25\.0 +\+1\.67 +0\.00 +0\.00 +\+0\.00 +0\.00 +9\.00 +100$'
 expect_ok evaluate rows.csv --gpu a100 --models "$data" --by lab,lab+model

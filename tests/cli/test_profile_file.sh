@@ -80,7 +80,7 @@ shows '^Bound by +(compute|memory|launch|communication) '
 shows '^  forward and backward .*%  #+$'
 shows '^Memory of the GPU: .* of 40.0 GiB, fits$'
 shows 'body.fc1 +Linear +1 '
-shows ', calibrated: parameters of [0-9]+ GPUs, this one among them'
+shows ', calibrated: fitted with [0-9]+ other GPUs to [0-9]+ steps of its own'
 expect_ok predict "$p" --gpu a100 --gpus 4 --steps 1000 --carbon-intensity 400 --price 0.25
 shows '^  communication '
 shows '^Memory of each GPU: '

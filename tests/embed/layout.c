@@ -45,7 +45,7 @@ int main(void)
     AT(adept_goal, deadline_s), AT(adept_goal, energy_budget_j), AT(adept_goal, reserved);
     SIZE(adept_query_row), AT(adept_query_row, share);
     SIZE(adept_queries), AT(adept_queries, n_rows), AT(adept_queries, rate_per_s), AT(adept_queries, seed),
-        AT(adept_queries, reserved);
+        AT(adept_queries, arrivals_s), AT(adept_queries, reserved);
     SIZE(adept_verdict), AT(adept_verdict, steps), AT(adept_verdict, time_s), AT(adept_verdict, energy_j),
         AT(adept_verdict, edp_js);
     AT(adept_verdict, power_w), AT(adept_verdict, violated);

@@ -615,6 +615,7 @@ static void test_mix(void **state)
         {"\"mix\":[{\"prompt\":9,\"tokens\":3,\"share\":1}],\"rate_per_s\":5,\"prompt\":3", "do not act"}};
     static const char rest[] = "\"gpu\":\"h100\",\"batch_size\":4,\"requests\":500,";
     static const char row[] = "\"mix\":[{\"prompt\":9,\"tokens\":3,\"share\":1}],\"rate_per_s\":50";
+    static const char no_share[] = "\"mix\":[{\"prompt\":9,\"tokens\":3,\"arrival_s\":null}],\"rate_per_s\":50";
     static const char half[] = "\"mix\":[{\"prompt\":9.5,\"tokens\":3,\"share\":1}],\"rate_per_s\":50";
     adept_workload *w = NULL;
     adept_error err = {0};
@@ -632,7 +633,8 @@ static void test_mix(void **state)
     free(text);
     free(body);
     static const char trace[] = "\"mix\":[{\"prompt\":9,\"tokens\":3,\"arrival_s\":7},{\"prompt\":9,\"tokens\":3,%s}]";
-    static const char *const arrivals[] = {"\"arrival_s\":8", "\"arrival_s\":6", "\"share\":1"};
+    static const char *const arrivals[] = {"\"arrival_s\":8", "\"arrival_s\":6", "\"share\":1",
+                                           "\"share\":1,\"arrival_s\":null"};
     for (size_t i = 0; i < sizeof arrivals / sizeof *arrivals; i++) {
         char *rows = NULL;
         assert_true(asprintf(&rows, trace, arrivals[i]) > 0);
@@ -651,6 +653,10 @@ static void test_mix(void **state)
     assert_true(asprintf(&body, "{\"profile\":%s,%s%s}", profile, rest, half) > 0);
     assert_int_equal(answer(s, "POST", "/v1/mix", body, &text), 422);
     assert_non_null(strstr(text, "whole numbers"));
+    free(text), free(body);
+    assert_true(asprintf(&body, "{\"profile\":%s,%s%s}", profile, rest, no_share) > 0);
+    assert_int_equal(answer(s, "POST", "/v1/mix", body, &text), 422);
+    assert_non_null(strstr(text, "a share above 0"));
     free(text), free(body);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         assert_true(asprintf(&body, "{\"workload\":\"mlp\",\"gpu\":\"h100\",%s}", refused[i][0]) > 0);
