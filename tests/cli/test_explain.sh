@@ -112,6 +112,12 @@ if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
     shows 'DOES NOT FIT'
 fi
 
+# Twice the batch, or the largest that fits.
+expect_ok explain resnet50 --gpu a100 --batch 128
+shows 'With twice the batch \(256\) there would be'
+expect_ok explain resnet50 --gpu a100 --batch 256
+shows 'With the largest batch that fits \([0-9]+\) there would be'
+
 expect_error 2 'needs a MODEL or PROFILE' explain --gpu a100
 expect_error 2 '--gpu is missing' explain "$mlp"
 expect_error 2 'one too many' explain "$mlp" "$mlp" --gpu a100

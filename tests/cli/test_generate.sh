@@ -140,6 +140,9 @@ checks=$((checks + 1)) rc=0
 "$simpy" -B "$ADEPT_SOURCE_DIR/tests/cli/mix_reference.py" "$ADEPT" "$work/mix.csv" 2 0.5,0.8 "$small" --gpu h100 --execution graphs \
     --pp 2 >"$work/out" 2>"$work/err" || rc=$?
 [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || { fail 'SimPy says otherwise of a pipeline'; cat "$work/out" "$work/err"; }
+# an hour of two GPUs is shared by what arrives in it: 2 x 3.6 / 3600 / 20 of each query
+expect_ok predict "$small" $mix --gpus 2 --rate 20/s --samples 1000 --gpu-hour-price 3.6
+shows 'cost 0\.1000 for 1000 queries at this rate'
 # passes with chunks of prompts hold answers up less; replicas of several GPUs
 expect_ok predict "$small" $mix --rate 200/s --json
 held_up=$(sed -n '/"tpot_s":[[:space:]]*{/,/}/p' "$work/out" | sed -n 's/.*"p99":[[:space:]]*\([^,]*\),*$/\1/p')

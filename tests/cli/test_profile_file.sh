@@ -76,7 +76,7 @@ expect_ok predict "$p" --gpu a100
 shows '^Step time '
 shows '^Power .* W '
 shows '^Energy .*per step, .* per sample'
-shows '^Bound by +(compute|memory|launch|communication) '
+shows '^Bound by +(arithmetic|memory|host|network) '
 shows '^  forward and backward .*%  #+$'
 shows '^Memory of the GPU: .* of 40.0 GiB, fits$'
 shows 'body.fc1 +Linear +1 '

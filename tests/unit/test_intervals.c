@@ -170,6 +170,9 @@ static void outside_is_wider(void **state)
     f.intervals.precisions = 0;
     p = predict(&f);
     assert_non_null(warning(&p, "(batch_size 16 below 32)"));
+    f.intervals.low.bytes = f.intervals.high.bytes = 2e12; /* work has units */
+    p = predict(&f);
+    assert_non_null(warning(&p, "B below 2.00 TB)"));
     f.intervals.widen = 1;
     p = predict(&f);
     NEAR(p.interval_time_s[1], p.step_time_s * exp(0.2));

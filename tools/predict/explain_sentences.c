@@ -3,6 +3,7 @@
  *  A share or a change that would print as 0.0 % is left out or called what it is, nothing; numbers that are not known
  *  are not mentioned but where that is the point. */
 #include "explain.h"
+#include "report.h"
 #include "adept_grow.h"
 #include "table.h"
 #include "units.h"
@@ -104,8 +105,8 @@ static void say_cost(writer *w)
                 " The first token comes after %s, bound by %s, and each of the %" PRId64
                 " that follow takes %s, bound by %s: "
                 "%s tokens/s and %s for each.",
-                adept_units_time(p->ttft_s).s, adept_bound_name(p->generation.prompt_bound), x->step->profile->tokens,
-                adept_units_time(p->tpot_s).s, adept_bound_name(p->generation.answer_bound),
+                adept_units_time(p->ttft_s).s, adept_bound_word(p->generation.prompt_bound), x->step->profile->tokens,
+                adept_units_time(p->tpot_s).s, adept_bound_word(p->generation.answer_bound),
                 adept_units_digits(p->generation.tokens_per_s).s,
                 adept_units_si(p->generation.energy_per_token_j, "J").s);
     end(w);

@@ -30,6 +30,9 @@ typedef struct adept_inference_text {
     char s[160];
 } adept_inference_text;
 adept_inference_text adept_lifetime_text(const adept_predicted_step *s);
+/** What bounds a step in the words of explain and the page: "arithmetic", "memory", "host", "network". JSON has
+ *  adept_bound_name()'s. */
+const char *adept_bound_word(adept_bound bound);
 
 /** The warnings of a profile, then those of its prediction; NULL past the end. */
 const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index);

@@ -62,6 +62,15 @@ const char *adept_scope_text(const adept_run *run)
     return run->gpus > 1 ? "all GPU boards together" : "GPU board";
 }
 
+const char *adept_bound_word(adept_bound bound)
+{
+    static const char *const words[] = {[ADEPT_BOUND_COMPUTE] = "arithmetic",
+                                        [ADEPT_BOUND_MEMORY] = "memory",
+                                        [ADEPT_BOUND_LAUNCH] = "host",
+                                        [ADEPT_BOUND_COMMUNICATION] = "network"};
+    return words[bound];
+}
+
 static void print_headline(FILE *out, const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
@@ -89,7 +98,7 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
         fprintf(out, "Optimizer  %s, as PyTorch's default; fused: %s, %s time\n",
                 adept_optimizer_impl_name(r->profile->optimizer_impl), adept_units_time(p->fused_step_time_s).s,
                 adept_units_change(p->fused_step_time_s / p->step_time_s - 1.0).s);
-    fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU", adept_bound_name(p->bound),
+    fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU", adept_bound_word(p->bound),
             adept_units_percent(p->mfu).s);
     if (p->mfu_executed < 0.999 * p->mfu)
         fprintf(out, "; %s as Winograd multiplies", adept_units_percent(p->mfu_executed).s);
