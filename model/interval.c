@@ -61,8 +61,8 @@ void adept_intervals_describe(char *text, size_t size, const adept_intervals *in
     {                                                                                                                  \
         double d = doublings(point->name, in->low.name, in->high.name);                                                \
         if (d != 0.0)                                                                                                  \
-            append(text, size, &used, "%s" #name " %s %s %s", used ? ", " : "", counted(#name, point->name).s,           \
-                   d > 0.0 ? "above" : "below", counted(#name, d > 0.0 ? in->high.name : in->low.name).s);              \
+            append(text, size, &used, "%s" #name " %s %s %s", used ? ", " : "", counted(#name, point->name).s,         \
+                   d > 0.0 ? "above" : "below", counted(#name, d > 0.0 ? in->high.name : in->low.name).s);             \
     }
     ADEPT_RANGE_LIST(X)
 #undef X
