@@ -287,8 +287,10 @@ static adept_status check_queries(const adept_queries *q, const adept_profile *p
     if (trace && (q->rate_per_s != 0.0 || q->requests != 0 || q->seed != 0))
         return adept_error_set(err, ADEPT_E_USAGE, "queries: rate_per_s, requests and seed do not act with arrivals_s");
     for (size_t i = 0; trace && i < q->n_rows; i++)
-        if (!isfinite(q->arrivals_s[i]) || fabs(q->arrivals_s[i]) > 1e11 || (i > 0 && q->arrivals_s[i] < q->arrivals_s[i - 1]))
-            return adept_error_set(err, ADEPT_E_USAGE, "queries: arrivals_s are seconds in order: that of row %zu is not", i);
+        if (!isfinite(q->arrivals_s[i]) || fabs(q->arrivals_s[i]) > 1e11 ||
+            (i > 0 && q->arrivals_s[i] < q->arrivals_s[i - 1]))
+            return adept_error_set(err, ADEPT_E_USAGE,
+                                   "queries: arrivals_s are seconds in order: that of row %zu is not", i);
     if ((!trace && !(q->rate_per_s > 0.0 && isfinite(q->rate_per_s))) || q->requests < 0 || q->requests > 10000000 ||
         (q->requests > 0 && q->requests < 100) || q->seed < 0)
         return adept_error_set(err, ADEPT_E_USAGE,

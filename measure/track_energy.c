@@ -105,7 +105,8 @@ static void bound_power(adept_energy *e, const adept_track *track, double begin_
         if (!(inside_s > 0)) continue;
         if (b->time_s - a->time_s > silence_s) {
             if (isnan(peak_w)) peak_w = peak_power_w(track, first->time_s, last->time_s);
-            double guess_j = energy_until(track, fmin(end_s, b->time_s)) - energy_until(track, fmax(begin_s, a->time_s));
+            double guess_j =
+                energy_until(track, fmin(end_s, b->time_s)) - energy_until(track, fmax(begin_s, a->time_s));
             e->low_j -= guess_j;
             e->high_j += inside_s * peak_w - guess_j;
             continue;

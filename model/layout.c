@@ -65,8 +65,8 @@
  * GPT-OSS to 23 instead of 32; 1 to 4 ms were tried. Containers of one configuration differ by 7 ms. */
 #define ROUTES_S 2e-3
 /* Megatron's cross entropy works in the place of a copy of its logits in 32 bits (exp(), and the gradient): 6 bytes a
- * logit with those in 16. What its tests' peaks are above what is allocated between steps, without Korthikanti's bytes of
- * the blocks, is 6.0 to 6.6 bytes a logit in 38 of 42 different tests of a GPT. */
+ * logit with those in 16. What its tests' peaks are above what is allocated between steps, without Korthikanti's bytes
+ * of the blocks, is 6.0 to 6.6 bytes a logit in 38 of 42 different tests of a GPT. */
 #define LOGITS_IN_PLACE 0.5
 /* DeepSpeed's fork of it has exponentials beside them: 10 bytes. */
 #define LOGITS_OF_FORK 1.5

@@ -288,8 +288,8 @@ static adept_status try_generation(searcher *t, const adept_run *run, adept_erro
     return ADEPT_OK;
 }
 
-/* Replicas, tensor, pipeline and expert parallel GPUs at all precisions, batches and limits. As many batches take turns as a
- * pipeline has stages, so that none waits. */
+/* Replicas, tensor, pipeline and expert parallel GPUs at all precisions, batches and limits. As many batches take turns
+ * as a pipeline has stages, so that none waits. */
 static adept_status walk_generations(searcher *t, adept_error *err)
 {
     adept_layout_search *s = t->s;

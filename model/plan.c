@@ -787,8 +787,8 @@ void adept_plan_generation(adept_generation *out, const adept_plan *plan, const 
 {
     const double gpus = run->row[ADEPT_ROW_GPUS];
     const adept_memory *memory = &plan->memory[gpus > 1.0];
-    *out =
-        (adept_generation){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE, ADEPT_BOUND_COMPUTE};
+    *out = (adept_generation){
+        NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE, ADEPT_BOUND_COMPUTE};
     if (!(plan->tokens > 0.0)) return;
     out->prompt_bound = step->first_bound;
     out->answer_bound = step->rest_bound;

@@ -29,7 +29,8 @@ static adept_status list_variants(adept_layout_answer *a, const adept_layout_que
                 if (a->n_variants == ADEPT_PLAN_VARIANTS)
                     return adept_error_set(err, ADEPT_E_USAGE, "more than %d precisions, weights and caches together",
                                            ADEPT_PLAN_VARIANTS);
-                a->variants[a->n_variants++] = (adept_plan_variant){(adept_precision)p, (adept_stored)w, (adept_stored)k, ""};
+                a->variants[a->n_variants++] =
+                    (adept_plan_variant){(adept_precision)p, (adept_stored)w, (adept_stored)k, ""};
             }
         }
     }
@@ -114,7 +115,8 @@ static void put_asked(adept_json_writer *w, const adept_layout_question *q)
     char run[WORDS_BYTES], work[WORDS_BYTES], tried[WORDS_BYTES];
     words_text(run, adept_run_field, &q->run);
     words_text(work, adept_workload_field, &q->config->words);
-    const adept_plan_words types = {.try_precision = q->precisions, .try_weights = q->weights, .try_kv_cache = q->caches};
+    const adept_plan_words types = {
+        .try_precision = q->precisions, .try_weights = q->weights, .try_kv_cache = q->caches};
     words_text(tried, adept_plan_field, &types);
     adept_json_put_object(w, "asked",
                           "model %s gpu %s gpus %g global_batch %g minimise %s within %g trainer %s limits %g batch %g "

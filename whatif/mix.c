@@ -547,8 +547,8 @@ typedef struct totals {
     uint64_t events;
 } totals;
 
-static adept_status serve_all(totals *sum, query *queries, size_t n, const adept_pass_table *table, const adept_traffic *t,
-                      adept_error *err)
+static adept_status serve_all(totals *sum, query *queries, size_t n, const adept_pass_table *table,
+                              const adept_traffic *t, adept_error *err)
 {
     const size_t most = (size_t)t->most, n_turns = t->turns > 0 ? (size_t)t->turns : 1;
     server s = {.table = table, .most = (double)most, .queries = queries, .n = n, .n_turns = n_turns};

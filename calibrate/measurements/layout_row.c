@@ -25,13 +25,16 @@ static const struct {
     {"activation_checkpoint", "none no off false 0", "none"},
     {"activation_checkpoint", "full true yes on 1 all uniform", "full"},
     {"activation_checkpoint", "selective selectiveop selectiveac op", "selective"},
-    {"attention", "flashattn flashattn2 flashattn3 flashattention flashattention2 flashattention3 flash2 flash3 fa1 fa2 fa3 "
-                  "te cudnn xformers memoryefficient",
+    {"attention",
+     "flashattn flashattn2 flashattn3 flashattention flashattention2 flashattention3 flash2 flash3 fa1 fa2 fa3 "
+     "te cudnn xformers memoryefficient",
      "fused"},
     {"precision", "torchbfloat16 bf16mixed mixedbf16 bfloat16mixed mixedbfloat16 ampbf16 bf16amp autocastbf16", "bf16"},
     {"precision", "torchfloat16 fp16mixed mixedfp16 16mixed float16mixed ampfp16 fp16amp autocastfp16", "fp16"},
-    {"precision", "fp8hybrid fp8delayed fp8current fp8currentscaling fp8delayedscaling fp8tensorwise fp8e4m3 float8 "
-                  "float8tensorwise fp8cs fp8ds", "fp8"},
+    {"precision",
+     "fp8hybrid fp8delayed fp8current fp8currentscaling fp8delayedscaling fp8tensorwise fp8e4m3 float8 "
+     "float8tensorwise fp8cs fp8ds",
+     "fp8"},
     {"precision", "fp8rowwise float8rowwise", "fp8:row"},
     {"precision", "fp8blockwise fp8blockscaling fp8subchannel", "fp8:block"},
     {"precision", "fp8mx mxfp8", "mxfp8"},
@@ -62,7 +65,8 @@ const char *adept_row_program_word(const char *column, const char *text)
         }
     }
     if (strcmp(column, "activation_checkpoint") != 0) return text;
-    /* parts by name, as Megatron Core has them: "selective:norm;act"; groups of blocks, of which each keeps its input */
+    /* parts by name, as Megatron Core has them: "selective:norm;act"; groups of blocks, of which each keeps its input
+     */
     if (strncmp(plain, "selective:", 10) == 0) return "selective";
     if (strncmp(plain, "full:uniform:", 13) == 0) return "full";
     return text;

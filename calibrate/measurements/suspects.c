@@ -281,10 +281,11 @@ static bool say_shifts(adept_dataset *d, const repeat_sums *sums, double *scratc
         qsort(scratch, n, sizeof *scratch, adept_by_size);
         const double shift = median_of(scratch, n), error = MEDIAN_ERROR * sd * sqrt(variance) / (double)n;
         if (fabs(shift) < SHIFT || fabs(shift) < SHIFT_SURE * error) continue;
-        ok = adept_dataset_warn(d,
-                                "%.300s: its %s is %+.1f %% off that of the same configurations in the other files (%zu "
-                                "rows): another driver, clock or board, or a machine that was busy?",
-                                d->files[i].path, q->column, 100 * expm1(shift), n);
+        ok =
+            adept_dataset_warn(d,
+                               "%.300s: its %s is %+.1f %% off that of the same configurations in the other files (%zu "
+                               "rows): another driver, clock or board, or a machine that was busy?",
+                               d->files[i].path, q->column, 100 * expm1(shift), n);
     }
     return ok;
 }
@@ -306,7 +307,8 @@ static bool check_all_repeats(adept_dataset *d)
         ok = (sums[k].shifts = adept_arena_array(d->arena, d->n + 1, sizeof *sums[k].shifts)) != NULL;
     for (size_t i = 0; i < d->n && ok; i++)
         if (!d->rows[i].suspect) rows[n++] = &d->rows[i]; /* a row that is wrong by itself says nothing of the others */
-    ok = ok && adept_rows_group(&groups, d->arena, (const adept_dataset_row *const *)rows, n, NULL, 0, NULL) == ADEPT_OK;
+    ok =
+        ok && adept_rows_group(&groups, d->arena, (const adept_dataset_row *const *)rows, n, NULL, 0, NULL) == ADEPT_OK;
     for (size_t i = 0; i < n && ok; i++)
         alike[i] = rows[groups.rows[i]];
     d->repeats = (adept_repeats){.time_sd = NAN, .power_sd = NAN};

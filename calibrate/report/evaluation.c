@@ -200,10 +200,10 @@ static void widen(adept_scored *s, const adept_dataset_row *m)
     s->time_high_s *= fmax(ratio, 1);
 }
 
-/* Whose memory a row says. Megatron's tests log what PyTorch's allocator handed out on the last rank; FlagPerf lists all
- * stages and keeps the most. Else it is that of rank 0, which trainers log, or of the first node, which people watch: in
- * BigScience's rows on V100s two stages with 8 samples take 15 GiB of 32 and run out of 16, as the last stage does, and
- * the first would not. */
+/* Whose memory a row says. Megatron's tests log what PyTorch's allocator handed out on the last rank; FlagPerf lists
+ * all stages and keeps the most. Else it is that of rank 0, which trainers log, or of the first node, which people
+ * watch: in BigScience's rows on V100s two stages with 8 samples take 15 GiB of 32 and run out of 16, as the last stage
+ * does, and the first would not. */
 static adept_status predict_seen(adept_scored *s, const adept_dataset_row *m, adept_error *err)
 {
     const char *notes = adept_dataset_row_text(m, "notes");

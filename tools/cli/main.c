@@ -68,9 +68,9 @@ static int place_of_options(int argc, char **argv)
     return 0;
 }
 
-/* The words of a file of options, in place of "--options FILE" at `place`: an option a line, as "gpu = a100", "gpu a100"
- * or "--gpu=a100"; one without a value, "json". They stand directly behind the command: what the command line itself
- * says comes later, and so holds where one may be given once. */
+/* The words of a file of options, in place of "--options FILE" at `place`: an option a line, as "gpu = a100", "gpu
+ * a100" or "--gpu=a100"; one without a value, "json". They stand directly behind the command: what the command line
+ * itself says comes later, and so holds where one may be given once. */
 static adept_arena *file_words; /* freed by main() */
 
 static adept_status read_options(adept_cli *cli, int place, int *argc, char ***argv)

@@ -369,7 +369,8 @@ static void say_change(writer *w, const adept_explain_change *c)
     end(w);
 }
 
-/* Of the time of a step, or of a sample: what makes it fit stands first; what cannot be, ceases to fit or is no change, last. */
+/* Of the time of a step, or of a sample: what makes it fit stands first; what cannot be, ceases to fit or is no change,
+ * last. */
 static double time_left(const writer *w, const adept_explain_change *c)
 {
     const adept_prediction *now = &w->x->step->prediction;

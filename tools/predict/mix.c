@@ -26,8 +26,8 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_TEXT, .at = AT(path), .expert = true},
     {"rate", "N/s", 3, "How many of them arrive, at all GPUs together: 3/s, 40/min", ADEPT_OPT_AMOUNT,
      .at = AT(rate_per_s), .units = rates, .expert = true},
-    {"requests", "N", 3, "How many are simulated (default: until the 99th percentile is known within 3 %)", ADEPT_OPT_COUNT, .at = AT(queries), .low = 100,
-     .high = 1e7, .expert = true},
+    {"requests", "N", 3, "How many are simulated (default: until the 99th percentile is known within 3 %)",
+     ADEPT_OPT_COUNT, .at = AT(queries), .low = 100, .high = 1e7, .expert = true},
     {"seed", "N", 3, "Of their arrivals and lengths (default 1)", ADEPT_OPT_COUNT, .at = AT(seed), .low = 1,
      .expert = true},
     {0},
@@ -65,8 +65,9 @@ static adept_status read_rows(adept_cli *cli, adept_mix_answer *out, const char 
         out->rows = grown;
         const double share = out->trace ? 1 : adept_csv_table_number(&t, SHARE, 1e-12, 1e12, false),
                      at_s = out->trace ? adept_csv_table_number(&t, ARRIVAL, -MOST_SECONDS, MOST_SECONDS, false) : 0;
-        out->rows[out->n_rows++] = (adept_mix_row){adept_csv_table_number(&t, PROMPT, 1, MOST_TOKENS, true),
-                                                   adept_csv_table_number(&t, TOKENS, 1, MOST_TOKENS, true), share, at_s};
+        out->rows[out->n_rows++] =
+            (adept_mix_row){adept_csv_table_number(&t, PROMPT, 1, MOST_TOKENS, true),
+                            adept_csv_table_number(&t, TOKENS, 1, MOST_TOKENS, true), share, at_s};
         if (t.status == ADEPT_OK && out->trace && at_s < last_s)
             status = adept_csv_fail(&t.csv, "arrival_s %g is before the query above it: a trace is in order", at_s);
         last_s = at_s;
@@ -175,8 +176,9 @@ adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *
     if (shown) print_row(&table, "answered after", &r->latency_s);
     adept_status status = adept_table_end(cli, &table, out);
     if (shown && isfinite(r->latency_s.p99_within))
-        fprintf(out, "  these %.0f queries know the mean answer within %s, 99 %% within %s (19 times of 20)\n", r->queries,
-                adept_units_percent(r->latency_s.mean_within).s, adept_units_percent(r->latency_s.p99_within).s);
+        fprintf(out, "  these %.0f queries know the mean answer within %s, 99 %% within %s (19 times of 20)\n",
+                r->queries, adept_units_percent(r->latency_s.mean_within).s,
+                adept_units_percent(r->latency_s.p99_within).s);
     if (!r->steady)
         fprintf(out, "  MORE ARRIVE than are answered: queues grow without end. Answered are %.4g queries/s\n",
                 a->replicas * r->queries_per_s);

@@ -290,7 +290,8 @@ bool adept_serve_row_read(adept_query_row *row, double *arrival_s, const cJSON *
                        arrival[] = {{"arrival_s", FIELD_NUMBER, 0, NULL, 0}, {NULL, FIELD_NAME, 0, NULL, 0}};
     const cJSON *arrival_of = cJSON_GetObjectItemCaseSensitive(element, "arrival_s");
     const bool arrives = arrival_of && !cJSON_IsNull(arrival_of);
-    const object_kind kind = {"an element of \"mix\"", {fields, arrival_of ? arrival : NULL}, {row, arrival_s}, 0, NULL, NULL};
+    const object_kind kind = {
+        "an element of \"mix\"", {fields, arrival_of ? arrival : NULL}, {row, arrival_s}, 0, NULL, NULL};
     *row = (adept_query_row){.share = arrives ? 1 : 0};
     if (!cJSON_IsObject(element))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "%s is not an object", kind.name);

@@ -1,9 +1,9 @@
 /** @file adept_mix.h  Queries that arrive as they come and are answered together: continuous batching as a steady
  * state, simulated request by request on predictions of prompts and tokens. docs/INFERENCE.md. Calls: sweep, model.
  *
- *  Queries arrive by Poisson's law, or as a trace says, and wait in the order in which they came. A GPU reads one prompt at a time, whenever
- * a query waits and there is room for it, and then writes a token of every answer that is under way in each pass. Room
- * is `most` queries at a time and the memory of their caches at full length.
+ *  Queries arrive by Poisson's law, or as a trace says, and wait in the order in which they came. A GPU reads one
+ * prompt at a time, whenever a query waits and there is room for it, and then writes a token of every answer that is
+ * under way in each pass. Room is `most` queries at a time and the memory of their caches at full length.
  *
  *  With chunks a pass has so many tokens at most: one of every answer, and of prompts that wait as many as are left. It
  * takes what a chunk of as many tokens does, and what the answers take to read their caches.

@@ -118,8 +118,8 @@ typedef struct adept_queries {
     double rate_per_s;  /* at all GPUs together */
     int64_t requests;   /* that are simulated; 0: until the 99th percentiles are known within 3 %, 2,000,000 at most */
     int64_t seed;       /* 0: 1 */
-    /* NULL; or seconds of n_rows arrivals, in order: rows are queries of a trace, once each, and rate_per_s, requests and
-     * seed are 0. Borrowed */
+    /* NULL; or seconds of n_rows arrivals, in order: rows are queries of a trace, once each, and rate_per_s, requests
+     * and seed are 0. Borrowed */
     const double *arrivals_s;
     double reserved[3]; /* 0 */
 } adept_queries;
