@@ -135,6 +135,23 @@ static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, dou
     }
 }
 
+/* Nobody trains a language model on many GPUs in fp32. */
+static void settle_precision(adept_dataset_row *m, const adept_row_cells *given)
+{
+    if (given->precision || !adept_row_has_architecture(m)) return;
+    m->precision = ADEPT_AMP_BF16;
+    adept_row_set_text(m, "precision", adept_precision_name(ADEPT_AMP_BF16));
+    m->unsaid |= ADEPT_UNSAID_PRECISION;
+}
+
+void adept_row_settle_board(adept_dataset_row *m)
+{
+    if (!(m->unsaid & ADEPT_UNSAID_PRECISION) || m->hw->specs.tensor_bf16_flops_per_s > 0) return;
+    if (m->precision == ADEPT_AMP_BF16) m->precision = ADEPT_AMP_FP16;
+    if (m->precision == ADEPT_PURE_BF16) m->precision = ADEPT_PURE_FP16;
+    adept_row_set_text(m, "precision", adept_precision_name(ADEPT_AMP_FP16));
+}
+
 /* Weights of 16 bits with a copy in 32 beside the optimizer's state: of all trainers but PyTorch's, and of FSDP, which
  * gathers them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
 static void settle_weights(adept_dataset_row *m)
@@ -272,6 +289,7 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     settle_limits(m);
     settle_notes(m);
     settle_stack(m, given, replicas * (double)or_one(run->cp));
+    settle_precision(m, given);
     settle_weights(m);
 }
 
