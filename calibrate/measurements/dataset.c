@@ -238,8 +238,10 @@ static adept_status keep_gpu(const adept_hwprofile **out, adept_dataset *d, adep
     return ADEPT_OK;
 }
 
-/* The GPU of that name, looked up when it is first asked for: what is taken for it is said once. */
-static adept_status own_gpu(const adept_hwprofile **out, adept_dataset *d, const char *name, adept_error *err)
+/* The GPU of that name, looked up when it is first asked for: what is taken for it is said once. @param only  nothing is
+ * said of other boards than this; NULL: of all */
+static adept_status own_gpu(const adept_hwprofile **out, adept_dataset *d, const char *name, const char *only,
+                            adept_error *err)
 {
     struct adept_dataset_private *p = d->private_;
     adept_hwprofile *hw = NULL;
@@ -251,7 +253,8 @@ static adept_status own_gpu(const adept_hwprofile **out, adept_dataset *d, const
         }
     adept_status status = adept_hwprofile_open(&hw, name, err);
     if (status != ADEPT_OK) return status;
-    const bool said = !hw->taken || adept_dataset_warn(d, "column gpu: %s", hw->taken);
+    const bool others = only && strcmp(hw->name, only) != 0;
+    const bool said = !hw->taken || others || adept_dataset_warn(d, "column gpu: %s", hw->taken);
     status = keep_gpu(out, d, hw, err);
     if (status != ADEPT_OK) return status;
     if (!said || !adept_dataset_grow(d->arena, (void **)&p->gpu_names, p->n_gpu_names, sizeof *p->gpu_names))
@@ -265,7 +268,7 @@ static bool names_board(adept_dataset *d, const char *text, const char *name)
 {
     const adept_hwprofile *hw;
 
-    return own_gpu(&hw, d, text, NULL) == ADEPT_OK && strcmp(hw->name, name) == 0;
+    return own_gpu(&hw, d, text, name, NULL) == ADEPT_OK && strcmp(hw->name, name) == 0;
 }
 
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err)
@@ -304,7 +307,7 @@ adept_status adept_dataset_select_own(adept_dataset *d, adept_error *err)
         adept_dataset_row *m = &d->rows[i];
         adept_error cause = {0};
         adept_status status =
-            *m->gpu ? own_gpu(&m->hw, d, m->gpu, &cause)
+            *m->gpu ? own_gpu(&m->hw, d, m->gpu, NULL, &cause)
                     : adept_error_set(&cause, ADEPT_E_USAGE, "is empty, and --gpu is missing");
         if (status == ADEPT_OK) {
             adept_row_set_text(m, "gpu", m->hw->name); /* aliases are one GPU */
