@@ -238,8 +238,8 @@ static adept_status keep_gpu(const adept_hwprofile **out, adept_dataset *d, adep
     return ADEPT_OK;
 }
 
-/* The GPU of that name, looked up when it is first asked for: what is taken for it is said once. @param only  nothing is
- * said of other boards than this; NULL: of all */
+/* The GPU of that name, looked up when it is first asked for: what is taken for it is said once.
+ * @param only  nothing is said of other boards than this; NULL: of all */
 static adept_status own_gpu(const adept_hwprofile **out, adept_dataset *d, const char *name, const char *only,
                             adept_error *err)
 {

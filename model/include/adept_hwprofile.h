@@ -194,7 +194,7 @@ ADEPT_API void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
  * Ti]" are rtx3090ti. "fleet.json#h100" is that profile of a fleet's file, {"schema_version", "kind": "fleet",
  * "profiles": [...]}.
  * A name that says its memory, or its form, means the only board with these, or of several with the same memory the
- * module of servers: "A100-80GB" is a100-sxm-80gb, and the field `taken` says so; "A100-SXM", of 40 or 80 GB, is unknown.
+ * module of servers: "A100-80GB" is a100-sxm-80gb, and `taken` says so; "A100-SXM", of 40 or 80 GB, is unknown.
  * @return ADEPT_E_UNKNOWN_GPU with the nearest names in the message; ADEPT_E_INVALID for a bad file.
  * Never falls back to another GPU. Thread-safe.
  */

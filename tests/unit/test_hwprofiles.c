@@ -550,7 +550,8 @@ static void test_names_that_leave_something_out(void **state)
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         adept_hwprofile *hw = NULL;
         adept_error err = {0};
-        if (adept_hwprofile_open(&hw, unknown[i], &err) != ADEPT_E_UNKNOWN_GPU) fail_msg("%s: %s", unknown[i], hw->name);
+        if (adept_hwprofile_open(&hw, unknown[i], &err) != ADEPT_E_UNKNOWN_GPU)
+            fail_msg("%s: %s", unknown[i], hw->name);
     }
 }
 
