@@ -246,7 +246,7 @@ adept_status adept_row_architecture(const char **spec, adept_arena *arena, adept
     if (s.experts == 0 && (strstr(m->model_name, "moe") || (ep && adept_number_parse(&number, ep) && number > 1)))
         return adept_row_fail(m, "experts", err, "is empty, though the row is of a mixture of experts");
     if (s.experts > 0 && s.top_k == 0) return adept_row_fail(m, "top_k", err, "is empty, though there are experts");
-    if (s.experts > 0 && m->run.gpus > 1 && m->run.ep == 0) m->unsaid |= ADEPT_UNSAID_EP;
+    if (s.experts == 0) m->unsaid &= ~(unsigned)ADEPT_UNSAID_EP;
     const char *family = choose(m, &s, gated);
     if (!family) return adept_row_fail(m, "gated", err, "is 0: adept builds experts with gates only");
     fill(&s, m, family, is_gated_family(family), ranks);

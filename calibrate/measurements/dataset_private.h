@@ -46,7 +46,7 @@ bool adept_row_list_unused(adept_dataset *d, const adept_dataset_row *m, adept_e
 
 /** What a row of a dataset says in a cell that is not empty. */
 typedef struct adept_row_cells {
-    bool gpus, nodes, grad_accum, activation_checkpoint, sharding, sp, trainer, execution, precision;
+    bool gpus, nodes, grad_accum, activation_checkpoint, sharding, sp, trainer, execution, precision, ep;
 } adept_row_cells;
 
 /** A word of the program for one that rows say in a column: FULL_SHARD is full. @return text, where it is none of those

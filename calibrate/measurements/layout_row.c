@@ -283,6 +283,7 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     if (!given->activation_checkpoint && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_RECOMPUTATION;
     if (!given->sharding && replicas > 1 && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_SHARDING;
     if (run->gpus > 1) m->unsaid |= ADEPT_UNSAID_OVERLAP;
+    if (run->gpus > 1 && !given->ep && adept_row_has_architecture(m)) m->unsaid |= ADEPT_UNSAID_EP; /* with experts */
     if (run->gpus > USUAL_NODE_GPUS && run->node == 0 && run->internode_bytes_per_s == 0)
         m->unsaid |= ADEPT_UNSAID_NETWORK;
     settle_partition(m);

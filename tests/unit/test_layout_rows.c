@@ -262,7 +262,8 @@ static void unsaid(void **state)
         assert_int_equal(d->rows[i].seq_length, expected[i].length);
         assert_int_equal(d->rows[i].unsaid &
                              ~(unsigned)(ADEPT_UNSAID_OVERLAP | ADEPT_UNSAID_SHARDING | ADEPT_UNSAID_NETWORK |
-                                         ADEPT_UNSAID_OPTIMIZER | ADEPT_UNSAID_WEIGHTS | ADEPT_UNSAID_PRECISION),
+                                         ADEPT_UNSAID_OPTIMIZER | ADEPT_UNSAID_WEIGHTS | ADEPT_UNSAID_PRECISION |
+                                         ADEPT_UNSAID_EP),
                          expected[i].unsaid);
     }
     assert_int_equal(d->rows[3].status, ADEPT_ROW_OOM);
