@@ -6,6 +6,7 @@
 #include "adept_json_writer.h"
 #include "hwprofile_read.h"
 #include "nearest.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static adept_status transfer(adept_hwprofile *hw, adept_error *err)
 /* Words that say whose the board is, or what kind of thing, but not which. */
 static const char *const silent_words[] = {"nvidia", "corporation", "tesla", "geforce", "generation",
                                            "amd",    "instinct",    "oam",   "mcm",     "ac",
-                                           "mba",    "intel",       "data",  "center",  "gpu"};
+                                           "mba",    "intel",       "data",  "center",  "gpu",
+                                           "tensor", "core"};
 
 static bool is_silent(const char *word, size_t n)
 {
@@ -231,6 +233,147 @@ static adept_status find_builtin(const adept_embedded **found, const char *name,
     return *found ? ADEPT_OK : unknown_gpu(name, list, n, err);
 }
 
+/* ---- names that leave something out ---- */
+
+/* What the words of a normalised name say: "a100-sxm4-80gb" is an a100 of form sxm4 with 80 GiB. */
+typedef struct said_board {
+    char board[NAME_SIZE];
+    char form[8]; /* "" : none */
+    double gib;   /* 0: none */
+    bool stacks;  /* its kind of memory, hbm3 */
+    bool twice;   /* two forms or two sizes: a part of a board, or nonsense */
+} said_board;
+
+/* A DGX or HGX has its maker's modules. */
+static const char *form_of(const char *word, size_t n)
+{
+    static const char *const forms[] = {"sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6", "pcie", "nvl"};
+
+    if (n == 3 && (memcmp(word, "dgx", n) == 0 || memcmp(word, "hgx", n) == 0)) return forms[0];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strlen(forms[i]) == n && memcmp(word, forms[i], n) == 0) return forms[i];
+    return NULL;
+}
+
+/* Is the word a size of memory: 80gb, 80g, 80gib, or 80 before the word gb? @param used  how much of the text it is */
+static bool is_size(double *gib, size_t *used, const char *word)
+{
+    char *end;
+
+    if (!strchr("123456789", *word)) return false;
+    *gib = (double)strtol(word, &end, 10);
+    const char *unit = *end == '-' ? end + 1 : end;
+    const size_t n = strcspn(unit, "-");
+    *used = (size_t)(unit - word) + n;
+    return (n == 2 && memcmp(unit, "gb", n) == 0) || (n == 3 && memcmp(unit, "gib", n) == 0) ||
+           (n == 1 && *unit == 'g' && unit == end);
+}
+
+static said_board read_board(const char *name)
+{
+    said_board said = {.gib = 0};
+    size_t length = 0, n;
+
+    for (const char *at = name; *at; at += n, at += *at == '-') {
+        n = strcspn(at, "-");
+        double gib;
+        size_t used;
+        const char *form = form_of(at, n);
+        if (is_size(&gib, &used, at)) {
+            said.twice = said.twice || said.gib > 0;
+            said.gib = gib;
+            n = used;
+        } else if (form) {
+            said.twice = said.twice || (*said.form && strcmp(said.form, form) != 0 && strcmp(form, "sxm") != 0);
+            if (strlen(form) > strlen(said.form)) memcpy(said.form, form, strlen(form) + 1);
+        } else if (n >= 4 && n <= 5 && memcmp(at, "hbm", 3) == 0) {
+            said.stacks = true;
+        } else { /* the whole fits, and so do its words */
+            memcpy(said.board + length, at, n);
+            length += n;
+        }
+    }
+    said.board[length] = '\0';
+    return said;
+}
+
+/* "sxm" is any of its kind; "sxm4" no board that is said to be another. */
+static bool same_form(const char *said, const char *of)
+{
+    if (strncmp(said, "sxm", 3) != 0 || strncmp(of, "sxm", 3) != 0) return strcmp(said, of) == 0;
+    return said[3] == '\0' || of[3] == '\0' || said[3] == of[3];
+}
+
+/* May it be this board, by what its names say? @param form  the longest that its names say */
+static bool may_be(const adept_embedded *file, const said_board *typed, char form[8])
+{
+    said_board own = read_board(file->name);
+    bool board = strcmp(own.board, typed->board) == 0;
+
+    memcpy(form, own.form, sizeof own.form);
+    for (const char *item = file->aliases; *item; item += strlen(item) + 1) {
+        char alias[NAME_SIZE];
+        if (!normalise(alias, item)) continue;
+        own = read_board(alias);
+        board = board || strcmp(own.board, typed->board) == 0;
+        if (strlen(own.form) > strlen(form)) memcpy(form, own.form, sizeof own.form);
+    }
+    return board && (!*typed->form || same_form(typed->form, form));
+}
+
+/* GDDR with its check bits inside has a sixteenth less than its name says. */
+static bool has_memory(double gib, double bytes)
+{
+    return fabs(gib - bytes / 0x1p30) < 0.5 || fabs(gib - bytes / 0x1p30 * 16 / 15) < 0.5;
+}
+
+/* The board that a name means which says its memory or its form, but not each: the only one of those, or of several
+ * the module that servers have. Boards of other memory are never taken for each other.
+ * @param others  how many more there are */
+static adept_status find_meant(const adept_embedded **found, size_t *others, const char *typed, adept_error *err)
+{
+    const said_board said = read_board(typed);
+    const adept_embedded *any = NULL, *module = NULL;
+    size_t n = 0, n_modules = 0;
+    double bytes = 0;
+    bool differ = false;
+
+    *found = NULL;
+    if (!*said.board || said.twice || (!*said.form && said.gib == 0)) return ADEPT_OK;
+    for (const adept_embedded *file = adept_embedded_hwprofiles; file->name; file++) {
+        char form[8];
+        adept_hwprofile *hw = NULL;
+        if (!may_be(file, &said, form)) continue;
+        adept_status status = open_builtin(&hw, file, err);
+        if (status != ADEPT_OK) return status;
+        const double mem = hw->specs.mem_bytes;
+        adept_hwprofile_free(hw);
+        if (said.gib > 0 && !has_memory(said.gib, mem)) continue;
+        differ = differ || (n > 0 && mem != bytes);
+        bytes = mem;
+        any = file;
+        n++;
+        if (strncmp(form, "sxm", 3) == 0) module = file, n_modules++;
+    }
+    *others = n > 0 ? n - 1 : 0;
+    if (n == 1) *found = any;
+    if (n > 1 && n_modules == 1 && !differ && !said.stacks) *found = module;
+    return ADEPT_OK;
+}
+
+/* Say what was taken for a name that leaves the form, or all but the board, open. */
+static adept_status say_taken(adept_hwprofile *hw, const char *name, const char *typed, size_t others, adept_error *err)
+{
+    const said_board said = read_board(typed), own = read_board(hw->name);
+
+    hw->by_alias = others == SIZE_MAX;
+    if (strcmp(hw->name, typed) == 0 || *said.form || (hw->by_alias ? said.gib > 0 || own.gib == 0 : !*own.form))
+        return ADEPT_OK;
+    hw->taken = adept_arena_printf(hw->arena, "GPU '%.60s' is taken as %s, %s", name, hw->name,
+                                   others == 0 ? "the only such board known" : "which servers usually have");
+    return hw->taken ? ADEPT_OK : adept_no_memory(err, "a GPU");
+}
+
 /* ---- opening ---- */
 
 /* "fleet.json#h100": a profile of a fleet's file. */
@@ -342,8 +485,16 @@ static adept_status open_as_it_stands(adept_hwprofile **out, const char *name_or
     char name[NAME_SIZE];
     if (!normalise(name, name_or_path)) name[0] = '\0'; /* too long to be near anything */
     const adept_embedded *file = NULL;
+    size_t others = SIZE_MAX; /* a name or alias as it is listed */
     adept_status status = find_builtin(&file, name_or_path, name, err);
-    return status == ADEPT_OK ? open_builtin(out, file, err) : status;
+    if (status == ADEPT_E_UNKNOWN_GPU) {
+        adept_error why = {0};
+        adept_status found = find_meant(&file, &others, name, &why);
+        if (found != ADEPT_OK || file) status = found;
+        if (found != ADEPT_OK && err) *err = why;
+    }
+    if (status == ADEPT_OK) status = open_builtin(out, file, err);
+    return status == ADEPT_OK ? say_taken(*out, name_or_path, name, others, err) : status;
 }
 
 adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err)

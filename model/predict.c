@@ -121,6 +121,7 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
 {
     const adept_hwprofile *hw = plan->hw;
     double gpus = checked->row[ADEPT_ROW_GPUS];
+    if (hw->taken && !hw->by_alias) warn(out, "%s", hw->taken);
     if (!adept_calibrated_in(hw, run, prof->precision)) warn_uncalibrated(out, hw, run, prof->precision);
     if (isnan(hw->specs.tdp_w)) warn(out, "power and energy are unknown: %s has no tdp_w", hw->name);
     if (adept_peak_tf32_ignored(hw, prof->precision))

@@ -170,7 +170,10 @@ static void fill(sizes *s, adept_dataset_row *m, const char *family, bool gated,
         s->ffn = gated ? (8 * s->hidden / 3 + 255) / 256 * 256 : 4 * s->hidden;
         m->unsaid |= ADEPT_UNSAID_FFN;
     }
-    if (s->experts > 0 && s->expert_ffn == 0) s->expert_ffn = s->ffn;
+    if (s->experts > 0 && s->expert_ffn == 0) {
+        s->expert_ffn = s->ffn;
+        m->unsaid |= ADEPT_UNSAID_EXPERT_FFN;
+    }
     if (s->vocab == 0) {
         if (strcmp(family, "bert") == 0) s->vocab = padded(BERT_VOCAB, ranks);
         if (strcmp(family, "gpt2") == 0) s->vocab = padded(GPT_VOCAB, ranks);
@@ -201,7 +204,7 @@ static void add(char *text, size_t size, const char *key, int64_t value)
 }
 
 /* The family that the row names or is like. @return NULL: adept builds none like it */
-static const char *choose(const adept_dataset_row *m, const sizes *s, const char *gated)
+static const char *choose(adept_dataset_row *m, const sizes *s, const char *gated)
 {
     char name[64];
     const bool experts = s->experts > 0, grouped = s->kv_heads > 0 && s->kv_heads < s->heads;
@@ -215,9 +218,11 @@ static const char *choose(const adept_dataset_row *m, const sizes *s, const char
         const bool old = strcmp(family, "qwen3_moe") == 0 && s->shared_experts > 0;
         return old ? "qwen2_moe" : family;
     }
-    /* by its traits; without a word of a gate, gated as families of today are, but GPT */
-    const bool gate =
-        *gated ? *gated == '1' : strncmp(name, "gpt", 3) != 0 && strstr(m->model_name, "gpt") != m->model_name;
+    /* by its traits; without a word of a gate, gated as families of today are, but GPT and what is as wide */
+    const bool gate = *gated ? *gated == '1'
+                             : strncmp(name, "gpt", 3) != 0 && strstr(m->model_name, "gpt") != m->model_name &&
+                                   (experts || s->ffn != 4 * s->hidden);
+    if (!*gated) m->unsaid |= ADEPT_UNSAID_GATED;
     if (experts) return !gate ? NULL : s->shared_experts > 0 ? "qwen2_moe" : "mixtral";
     return gate ? "llama" : grouped ? "nemotron" : "gpt2";
 }
@@ -241,6 +246,7 @@ adept_status adept_row_architecture(const char **spec, adept_arena *arena, adept
     if (s.experts == 0 && (strstr(m->model_name, "moe") || (ep && adept_number_parse(&number, ep) && number > 1)))
         return adept_row_fail(m, "experts", err, "is empty, though the row is of a mixture of experts");
     if (s.experts > 0 && s.top_k == 0) return adept_row_fail(m, "top_k", err, "is empty, though there are experts");
+    if (s.experts == 0) m->unsaid &= ~(unsigned)ADEPT_UNSAID_EP;
     const char *family = choose(m, &s, gated);
     if (!family) return adept_row_fail(m, "gated", err, "is 0: adept builds experts with gates only");
     fill(&s, m, family, is_gated_family(family), ranks);

@@ -219,6 +219,58 @@ static const char *list_gpus(adept_dataset *d, const adept_dataset_row *rows, si
     return text;
 }
 
+/* A profile of its own for the dataset, or the one that it has of that board. */
+static adept_status keep_gpu(const adept_hwprofile **out, adept_dataset *d, adept_hwprofile *hw, adept_error *err)
+{
+    struct adept_dataset_private *p = d->private_;
+
+    for (size_t i = 0; i < p->n_gpus; i++)
+        if (strcmp(p->gpus[i]->name, hw->name) == 0 && strcmp(p->gpus[i]->path, hw->path) == 0) {
+            *out = p->gpus[i];
+            adept_hwprofile_free(hw);
+            return ADEPT_OK;
+        }
+    if (!adept_dataset_grow(d->arena, (void **)&p->gpus, p->n_gpus, sizeof(adept_hwprofile *))) {
+        adept_hwprofile_free(hw);
+        return adept_no_memory(err, "the measurements");
+    }
+    *out = p->gpus[p->n_gpus++] = hw;
+    return ADEPT_OK;
+}
+
+/* The GPU of that name, looked up when it is first asked for: what is taken for it is said once.
+ * @param only  nothing is said of other boards than this; NULL: of all */
+static adept_status own_gpu(const adept_hwprofile **out, adept_dataset *d, const char *name, const char *only,
+                            adept_error *err)
+{
+    struct adept_dataset_private *p = d->private_;
+    adept_hwprofile *hw = NULL;
+
+    for (size_t i = 0; i < p->n_gpu_names; i++)
+        if (strcmp(p->gpu_names[i].text, name) == 0 && p->gpu_names[i].hw) {
+            *out = p->gpu_names[i].hw;
+            return ADEPT_OK;
+        }
+    adept_status status = adept_hwprofile_open(&hw, name, err);
+    if (status != ADEPT_OK) return status;
+    const bool others = only && strcmp(hw->name, only) != 0;
+    const bool said = !hw->taken || others || adept_dataset_warn(d, "column gpu: %s", hw->taken);
+    status = keep_gpu(out, d, hw, err);
+    if (status != ADEPT_OK) return status;
+    if (!said || !adept_dataset_grow(d->arena, (void **)&p->gpu_names, p->n_gpu_names, sizeof *p->gpu_names))
+        return adept_no_memory(err, "the measurements");
+    p->gpu_names[p->n_gpu_names++] = (adept_gpu_name){name, *out};
+    return ADEPT_OK;
+}
+
+/* Does a row's text mean the built-in board of that name? */
+static bool names_board(adept_dataset *d, const char *text, const char *name)
+{
+    const adept_hwprofile *hw;
+
+    return own_gpu(&hw, d, text, name, NULL) == ADEPT_OK && strcmp(hw->name, name) == 0;
+}
+
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err)
 {
     size_t before = d->n;
@@ -227,7 +279,7 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
     if (before == 0 && d->n_unused > 0) return ADEPT_OK; /* which adept_dataset_sort_unused() will say */
     if (before == 0) return adept_error_set(err, ADEPT_E_INVALID, "there is no row to use");
     for (size_t i = 0; i < before && drop; i++)
-        drop[i] = !is_this_gpu(hw, given, d->rows[i].gpu);
+        drop[i] = !is_this_gpu(hw, given, d->rows[i].gpu) && !names_board(d, d->rows[i].gpu, hw->name);
     bool ok = drop && adept_dataset_drop(d, drop);
     const char *list = ok ? list_gpus(d, d->rows + d->n, before - d->n) : NULL;
     if (list && d->n == 0)
@@ -239,32 +291,11 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
         adept_dataset_row *m = &d->rows[i];
         if (*m->gpu == '\0') adept_row_set_text(m, "gpu", hw->name);
         m->hw = hw;
+        adept_row_settle_board(m);
     }
     if (list && *list) ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);
     d->n_other_gpu += before - d->n;
     return ok && !adept_arena_failed(d->arena) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-}
-
-/* The GPU of that name, opened when it is first asked for. */
-static adept_status own_gpu(const adept_hwprofile **out, adept_dataset *d, const char *name, adept_error *err)
-{
-    struct adept_dataset_private *p = d->private_;
-    adept_hwprofile *hw = NULL;
-    adept_status status = ADEPT_OK;
-
-    for (size_t i = 0; i < p->n_gpus && !hw; i++)
-        if (is_this_gpu(p->gpus[i], NULL, name)) hw = p->gpus[i];
-    if (!hw) {
-        status = adept_hwprofile_open(&hw, name, err);
-        if (status != ADEPT_OK) return status;
-        if (!adept_dataset_grow(d->arena, (void **)&p->gpus, p->n_gpus, sizeof(adept_hwprofile *))) {
-            adept_hwprofile_free(hw);
-            return adept_no_memory(err, "the measurements");
-        }
-        p->gpus[p->n_gpus++] = hw;
-    }
-    *out = hw;
-    return ADEPT_OK;
 }
 
 adept_status adept_dataset_select_own(adept_dataset *d, adept_error *err)
@@ -276,10 +307,11 @@ adept_status adept_dataset_select_own(adept_dataset *d, adept_error *err)
         adept_dataset_row *m = &d->rows[i];
         adept_error cause = {0};
         adept_status status =
-            *m->gpu ? own_gpu(&m->hw, d, m->gpu, &cause)
+            *m->gpu ? own_gpu(&m->hw, d, m->gpu, NULL, &cause)
                     : adept_error_set(&cause, ADEPT_E_USAGE, "is empty, and --gpu is missing");
         if (status == ADEPT_OK) {
             adept_row_set_text(m, "gpu", m->hw->name); /* aliases are one GPU */
+            adept_row_settle_board(m);
             continue;
         }
         adept_error_set(err, status, "%s:%ld: column gpu: %s", m->file, m->line, cause.message);

@@ -12,6 +12,12 @@ typedef struct adept_dataset_model {
     adept_error err;
 } adept_dataset_model;
 
+/* A text of the column gpu, and the board that it names. */
+typedef struct adept_gpu_name {
+    const char *text;
+    const adept_hwprofile *hw; /* NULL: none */
+} adept_gpu_name;
+
 struct adept_dataset_private {
     size_t n_profiles, profile_capacity;
     adept_profile **profiles; /* owned; malloc'ed */
@@ -20,7 +26,9 @@ struct adept_dataset_private {
     adept_unsupported *unsupported;
     size_t n_unsupported;
     size_t n_gpus;
-    adept_hwprofile **gpus; /* owned, of adept_dataset_select_own(); the arena's array */
+    adept_hwprofile **gpus; /* owned, of the rows' own names; the arena's array */
+    size_t n_gpu_names;
+    struct adept_gpu_name *gpu_names; /* how rows write them; the arena's */
 };
 
 /** Make room for one more element of an arena's array that only this function makes larger. @return false when memory
@@ -38,7 +46,7 @@ bool adept_row_list_unused(adept_dataset *d, const adept_dataset_row *m, adept_e
 
 /** What a row of a dataset says in a cell that is not empty. */
 typedef struct adept_row_cells {
-    bool gpus, nodes, grad_accum, activation_checkpoint, sharding, sp, trainer, execution;
+    bool gpus, nodes, grad_accum, activation_checkpoint, sharding, sp, trainer, execution, precision, ep;
 } adept_row_cells;
 
 /** A word of the program for one that rows say in a column: FULL_SHARD is full. @return text, where it is none of those
@@ -48,6 +56,8 @@ const char *adept_row_program_word(const char *column, const char *text);
 bool adept_row_zero_word(const char *text, int *stage, int64_t *group);
 /** Fill in what a row of layouts does not say, and mark it in m->unsaid. */
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given);
+/** What of it the board decides, once m->hw is known. */
+void adept_row_settle_board(adept_dataset_row *m);
 /** Clocks by stage, "1410-1410-1410/...", of which the middle one counts: one for all stages where they hardly differ.
  *  @return ADEPT_E_INVALID naming the column */
 adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err);

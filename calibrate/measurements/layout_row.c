@@ -98,13 +98,13 @@ static const struct {
 } stacks[] = {
     {"megatron-deepspeed", ADEPT_TRAINER_DEEPSPEED, true, false, true},
     {"bridge", ADEPT_TRAINER_NEMO, true, true, true},
+    {"modelzoo", ADEPT_TRAINER_NEMO, true, true, true},
     {"megatron", ADEPT_TRAINER_MEGATRON, true, false, false},
     {"deepspeed", ADEPT_TRAINER_DEEPSPEED, false, false, false},
     {"neox", ADEPT_TRAINER_DEEPSPEED, true, false, false},
     {"nemo", ADEPT_TRAINER_NEMO, true, true, true},
     {"dgxc", ADEPT_TRAINER_NEMO, true, true, true},
     {"papers", ADEPT_TRAINER_MEGATRON, true, false, false},
-    {"modelzoo", ADEPT_TRAINER_NEMO, true, true, true},
     {"flagscale", ADEPT_TRAINER_MEGATRON, true, false, false},
     {"paddle", ADEPT_TRAINER_MEGATRON, true, false, false},
     {"internevo", ADEPT_TRAINER_MEGATRON, true, false, false},
@@ -137,6 +137,23 @@ static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, dou
         }
         return;
     }
+}
+
+/* Nobody trains a language model on many GPUs in fp32. */
+static void settle_precision(adept_dataset_row *m, const adept_row_cells *given)
+{
+    if (given->precision || !adept_row_has_architecture(m)) return;
+    m->precision = ADEPT_AMP_BF16;
+    adept_row_set_text(m, "precision", adept_precision_name(ADEPT_AMP_BF16));
+    m->unsaid |= ADEPT_UNSAID_PRECISION;
+}
+
+void adept_row_settle_board(adept_dataset_row *m)
+{
+    if (!(m->unsaid & ADEPT_UNSAID_PRECISION) || m->hw->specs.tensor_bf16_flops_per_s > 0) return;
+    if (m->precision == ADEPT_AMP_BF16) m->precision = ADEPT_AMP_FP16;
+    if (m->precision == ADEPT_PURE_BF16) m->precision = ADEPT_PURE_FP16;
+    adept_row_set_text(m, "precision", adept_precision_name(ADEPT_AMP_FP16));
 }
 
 /* Weights of 16 bits with a copy in 32 beside the optimizer's state: of all trainers but PyTorch's, and of FSDP, which
@@ -270,12 +287,14 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     if (!given->activation_checkpoint && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_RECOMPUTATION;
     if (!given->sharding && replicas > 1 && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_SHARDING;
     if (run->gpus > 1) m->unsaid |= ADEPT_UNSAID_OVERLAP;
+    if (run->gpus > 1 && !given->ep && adept_row_has_architecture(m)) m->unsaid |= ADEPT_UNSAID_EP; /* with experts */
     if (run->gpus > USUAL_NODE_GPUS && run->node == 0 && run->internode_bytes_per_s == 0)
         m->unsaid |= ADEPT_UNSAID_NETWORK;
     settle_partition(m);
     settle_limits(m);
     settle_notes(m);
     settle_stack(m, given, replicas * (double)or_one(run->cp));
+    settle_precision(m, given);
     settle_weights(m);
 }
 

@@ -524,7 +524,9 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
                                        said[COLUMN_fsdp] || said[COLUMN_zero],
                                        said[COLUMN_sp],
                                        said[COLUMN_trainer],
-                                       said[COLUMN_execution] || said[COLUMN_compile]};
+                                       said[COLUMN_execution] || said[COLUMN_compile],
+                                       said[COLUMN_precision],
+                                       said[COLUMN_ep]};
         adept_row_settle(&m, &given);
         status = adept_row_settle_clocks(&m, err);
     }

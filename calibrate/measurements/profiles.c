@@ -162,12 +162,15 @@ typedef struct maker {
 
 /* ---------------------------------------------------------------- model files ------------------------------------ */
 
-/* A name in the folder that was given, or of a bundled model: of these the profile, which needs no libtorch. */
-static bool find_name(char path[ADEPT_MODULE_PATH_BYTES], const char *wanted, const char *name)
+/* A name in the folder that was given, or of a bundled model: of these the profile, which needs no libtorch, but for
+ * layouts a configuration, whose parts can all be split. */
+static bool find_name(char path[ADEPT_MODULE_PATH_BYTES], const char *wanted, const adept_dataset_row *m)
 {
+    const char *name = m->model;
     char bundled[ADEPT_MODULE_PATH_BYTES];
 
     if (wanted) return adept_models_find(path, wanted, name);
+    if (m->layouts && adept_models_config(path, name)) return true;
     return adept_models_bundled(path, name) || (adept_models_folder(bundled) && adept_models_find(path, bundled, name));
 }
 
@@ -187,7 +190,7 @@ static adept_status find_model(const char **out, adept_arena *arena, adept_datas
         return adept_row_architecture(out, arena, m, err);
     if (adept_file_is(*out, S_IFDIR) && adept_models_find(path, *out, "config.json"))
         *out = adept_arena_strdup(arena, path);
-    else if (find_name(path, wanted, m->model))
+    else if (find_name(path, wanted, m))
         *out = adept_arena_strdup(arena, path);
     if (adept_arena_failed(arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;

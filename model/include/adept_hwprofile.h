@@ -160,6 +160,8 @@ typedef struct adept_hwprofile {
     const char *vendor;       /* "NVIDIA", "AMD" */
     const char *architecture; /* "Ampere" */
     const char *path;         /* file it came from, or "built in" */
+    const char *taken;        /* of a name that leaves something out: what is taken for it, for people; NULL: nothing */
+    bool by_alias;            /* by a listed alias, and not by what the name and its memory leave */
     adept_specs specs;
     /* fit */
     bool calibrated;
@@ -191,6 +193,8 @@ ADEPT_API void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
  * such as "NVIDIA" do not matter: "NVIDIA GeForce RTX 3090 Ti" and lspci's "NVIDIA Corporation GA102 [GeForce RTX 3090
  * Ti]" are rtx3090ti. "fleet.json#h100" is that profile of a fleet's file, {"schema_version", "kind": "fleet",
  * "profiles": [...]}.
+ * A name that says its memory, or its form, means the only board with these, or of several with the same memory the
+ * module of servers: "A100-80GB" is a100-sxm-80gb, and `taken` says so; "A100-SXM", of 40 or 80 GB, is unknown.
  * @return ADEPT_E_UNKNOWN_GPU with the nearest names in the message; ADEPT_E_INVALID for a bad file.
  * Never falls back to another GPU. Thread-safe.
  */

@@ -511,6 +511,50 @@ static void test_headline_names(void **state)
     }
 }
 
+/* What leaves the form open is the module of servers, and says so; nothing becomes a board of other memory or form. */
+static void test_names_that_leave_something_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *board;
+        bool said;
+    } cases[] = {
+        {"A100-80GB", "a100-sxm-80gb", true},
+        {"A100 80 GiB", "a100-sxm-80gb", true},
+        {"a100_40g", "a100-sxm-40gb", true},
+        {"V100 16GB", "v100-sxm2-16gb", true},
+        {"H100-94GB", "h100-nvl", true}, /* the only one of so much */
+        {"A100", "a100-sxm-40gb", true}, /* by a listed alias */
+        {"A100 80GB SXM", "a100-sxm-80gb", false},
+        {"a100-80g-pcie", "a100-pcie-80gb", false},
+        {"DGX H100", "h100-sxm-80gb", false},
+        {"NVIDIA H100 80GB HBM3", "h100-sxm-80gb", false},
+        {"B200 192GB", "b200", false},
+        {"NVIDIA GB200 NVL72", "gb200", false},
+        {"L40S-48GB", "l40s", false}, /* 45 GiB beside check bits */
+        {"RTX 4090 24GB", "rtx4090", false},
+        {"rtx3080", "rtx3080-10gb", true},
+    };
+    static const char *const unknown[] = {
+        "A100-SXM",        "A100 PCIe",        "DGX A100",   "V100-SXM2",        "V100-SXM3-32GB",   "P100-SXM2-16GB",
+        "H100 64GB",       "H100 PCIe 94GB",   "H100 HBM3",  "H100 80GB HBM2e",  "A100 MIG 1g.10gb", "RTX 6000 48GB",
+        "RTX 4090D 24GB",  "A100X 80GB",       "80GB",       "SXM",              "A100 40GB 80GB",   "H100 SXM PCIe",
+        "A100-SXM5-80GB",  "MI300 192GB",      "A100 0GB",   "GH200 80GB",       "H100 999999999999999999999GB"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_hwprofile *hw = open_gpu(cases[i].name);
+        assert_string_equal(hw->name, cases[i].board);
+        if (!!hw->taken != cases[i].said) fail_msg("%s: %s", cases[i].name, hw->taken ? hw->taken : "nothing said");
+        if (hw->taken) assert_non_null(strstr(hw->taken, hw->name));
+        adept_hwprofile_free(hw);
+    }
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        adept_hwprofile *hw = NULL;
+        adept_error err = {0};
+        if (adept_hwprofile_open(&hw, unknown[i], &err) != ADEPT_E_UNKNOWN_GPU)
+            fail_msg("%s: %s", unknown[i], hw->name);
+    }
+}
+
 /* The library carries exactly the files of the folder, byte by byte. */
 static void test_embedding(void **state)
 {
@@ -605,6 +649,7 @@ int main(void)
         cmocka_unit_test(test_units_of_generations),
         cmocka_unit_test(test_sheets),
         cmocka_unit_test(test_headline_names),
+        cmocka_unit_test(test_names_that_leave_something_out),
         cmocka_unit_test(test_names_are_unique_and_sorted),
         cmocka_unit_test(test_embedding),
         cmocka_unit_test(test_generations_beyond),

@@ -95,6 +95,14 @@ static void architectures(void **state)
         {"2,256,,,,,gpt,0,,,,,,",
          "adept:gpt2?layers=2&hidden=256&heads=2&head_dim=128&ffn=1024&vocab=50432&positions=32",
          ADEPT_UNSAID_HEADS | ADEPT_UNSAID_FFN | ADEPT_UNSAID_VOCAB},
+        /* no word of a gate: none where ffn is 4 times hidden; experts as wide as ffn, one group of them */
+        {"2,64,4,4,256,32000,wise,,,,,,,",
+         "adept:gpt2?layers=2&hidden=64&heads=4&kv_heads=4&head_dim=16&ffn=256&vocab=32000&positions=32",
+         ADEPT_UNSAID_GATED},
+        {"2,64,4,2,256,32000,wise,,,,8,2,,",
+         "adept:mixtral?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=16&ffn=256&vocab=32000&experts=8&topk=2&expert_"
+         "ffn=256",
+         ADEPT_UNSAID_GATED | ADEPT_UNSAID_EXPERT_FFN},
         /* 50257 cannot be halved */
         {"2,64,4,,256,50257,gpt,0,,,,,,",
          "adept:gpt2?layers=2&hidden=64&heads=4&head_dim=16&ffn=256&vocab=50432&positions=32", ADEPT_UNSAID_PADDING},
@@ -109,7 +117,8 @@ static void architectures(void **state)
         if (d->n != 1) fail_msg("%s: %s", cases[i].cells, d->unused[0].why);
         assert_string_equal(d->rows[0].model_path, cases[i].spec);
         assert_int_equal(d->rows[0].unsaid &
-                             (ADEPT_UNSAID_HEADS | ADEPT_UNSAID_FFN | ADEPT_UNSAID_VOCAB | ADEPT_UNSAID_PADDING),
+                             (ADEPT_UNSAID_HEADS | ADEPT_UNSAID_FFN | ADEPT_UNSAID_VOCAB | ADEPT_UNSAID_PADDING |
+                              ADEPT_UNSAID_GATED | ADEPT_UNSAID_EXPERT_FFN),
                          cases[i].unsaid);
         assert_true(d->rows[0].profile->params > 0);
         adept_dataset_free(d);
@@ -253,12 +262,51 @@ static void unsaid(void **state)
         assert_int_equal(d->rows[i].seq_length, expected[i].length);
         assert_int_equal(d->rows[i].unsaid &
                              ~(unsigned)(ADEPT_UNSAID_OVERLAP | ADEPT_UNSAID_SHARDING | ADEPT_UNSAID_NETWORK |
-                                         ADEPT_UNSAID_OPTIMIZER | ADEPT_UNSAID_WEIGHTS),
+                                         ADEPT_UNSAID_OPTIMIZER | ADEPT_UNSAID_WEIGHTS | ADEPT_UNSAID_PRECISION |
+                                         ADEPT_UNSAID_EP),
                          expected[i].unsaid);
     }
     assert_int_equal(d->rows[3].status, ADEPT_ROW_OOM);
     assert_true(d->rows[4].peak_memory_bytes == 1e9 && isnan(d->rows[4].step_time_s));
     adept_dataset_free(d);
+}
+
+/* Of 16 bits, and of those that the board has; a row that says it is left alone. */
+static void precision_unsaid(void **state)
+{
+    (void)state;
+    static const char text[] = "model,step_time_s,gpu,layers,hidden,heads,ffn,vocab,family,seq_length,precision,fsdp\n"
+                               "m,1,A100-80GB,2,64,4,128,32000,llama,32,,none\n"
+                               "m,1,a100 80GB,2,64,4,128,32000,llama,32,,full\n"
+                               "m,1,V100 32GB,2,64,4,128,32000,llama,32,,none\n"
+                               "m,1,v100-sxm2-32gb,2,64,4,128,32000,llama,32,,full\n"
+                               "m,1,a100-sxm-80gb,2,64,4,128,32000,llama,32,fp32,none\n"
+                               "m,1,A100-PCIe,2,64,4,128,32000,llama,32,,none\n";
+    static const adept_precision expected[] = {ADEPT_AMP_BF16, ADEPT_PURE_BF16, ADEPT_AMP_FP16, ADEPT_PURE_FP16,
+                                               ADEPT_FP32};
+    adept_dataset *d = parse(text);
+    adept_error err = {0};
+    assert_int_equal(adept_dataset_select_own(d, &err), ADEPT_OK);
+    assert_int_equal(d->n, 5);
+    for (size_t i = 0; i < d->n; i++) {
+        assert_int_equal(d->rows[i].precision, expected[i]);
+        assert_int_equal(!!(d->rows[i].unsaid & ADEPT_UNSAID_PRECISION), i < 4);
+        assert_string_equal(d->rows[i].hw->name, i == 2 || i == 3 ? "v100-sxm2-32gb" : "a100-sxm-80gb");
+        assert_ptr_equal(d->rows[i].hw, d->rows[i == 2 || i == 3 ? 2 : 0].hw); /* one board, however it is written */
+    }
+    assert_int_equal(d->n_unused, 1);
+    assert_non_null(strstr(d->unused[0].why, "unknown GPU 'A100-PCIe'"));
+    assert_int_equal(d->n_warnings, 3); /* once for each way of writing it */
+    assert_non_null(strstr(d->warnings[0], "'A100-80GB' is taken as a100-sxm-80gb"));
+    adept_dataset_free(d);
+    /* of a board that was asked for, rows that mean it are its own */
+    adept_hwprofile *hw = NULL;
+    assert_int_equal(adept_hwprofile_open(&hw, "a100-sxm-80gb", &err), ADEPT_OK);
+    d = parse(text);
+    assert_int_equal(adept_dataset_select_gpu(d, hw, NULL, &err), ADEPT_OK);
+    assert_int_equal(d->n, 3);
+    adept_dataset_free(d);
+    adept_hwprofile_free(hw);
 }
 
 static void is_by_stage(const adept_stage_list *list, size_t n, const int *expected)
@@ -432,6 +480,7 @@ int main(void)
         cmocka_unit_test(order_of_four), cmocka_unit_test(regret_of_four),
         cmocka_unit_test(architectures), cmocka_unit_test(architectures_listed),
         cmocka_unit_test(words_of_rows), cmocka_unit_test(unsaid),
+        cmocka_unit_test(precision_unsaid),
         cmocka_unit_test(by_stage),      cmocka_unit_test(noted),
         cmocka_unit_test(said_twice),    cmocka_unit_test(report),
     };

@@ -273,6 +273,40 @@ static void experts_are_gathered_beside(void **state)
     adept_profile_free(w.p);
 }
 
+/* A block: Q and O 2048 x 2048, K and V 2048 x 512, a router 2048 x 8 and two norms are 10,506,240; each expert is 3 x
+ * 2048 x 4096 = 25,165,824, of which a GPU has 8 / ep. Embedding 32000 x 2048, and as much with a norm at the end. */
+static void unsharded_weights_count_experts(void **state)
+{
+    world w = *(world *)*state;
+    const double dense = 10506240, expert = 25165824, ends[] = {65536000, 65538048};
+    w.p =
+        walk("adept:mixtral?layers=8&hidden=2048&heads=16&kv_heads=4&head_dim=128&ffn=4096&vocab=32000&experts=8&topk=2"
+             "&expert_ffn=4096&tied=false",
+             &(adept_workload_config){.precision = ADEPT_PURE_BF16, .batch_size = 1, .seq_length = 512});
+    /* full: two blocks in 16 bits, and one's gradient */
+    const struct {
+        int64_t ep;
+        double bytes;
+    } full[] = {{1, 6 * (dense + 8 * expert)},
+                {2, 6 * (dense + 4 * expert)},
+                {4, 6 * (dense + 2 * expert)}, /* 60,837,888 is less than either end */
+                {8, 0}};
+    for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
+        const adept_layout_prediction l =
+            predict(&w, (adept_run){.gpus = 8, .ep = full[i].ep, .fsdp = ADEPT_FSDP_FULL});
+        /* of 8 parts each GPU has its expert for itself: nothing of it is gathered */
+        const double ends_bytes = 2 * (ends[0] + ends[1]) + 2 * ends[1];
+        near(l.stages[0].unsharded_bytes, full[i].ep < 4 ? full[i].bytes : ends_bytes, 1e-9);
+    }
+    /* grad: all that is shared out is there at once */
+    for (int64_t ep = 2; ep <= 8; ep *= 4) {
+        const adept_layout_prediction l = predict(&w, (adept_run){.gpus = 8, .ep = ep, .fsdp = ADEPT_FSDP_GRAD});
+        const double experts = ep < 8 ? 8 * 4 * expert : 0;
+        near(l.stages[0].unsharded_bytes, 2 * (8 * dense + ends[0] + ends[1] + experts), 1e-9);
+    }
+    adept_profile_free(w.p);
+}
+
 /* torch's checkpoints stop before the last product of a block, unless something behind it keeps what it reads or makes:
  * dropout its mask (GPT-2), a norm its input (BERT). */
 static void the_last_product_is_not_computed_again(void **state)
@@ -459,6 +493,7 @@ int main(void)
         cmocka_unit_test(parts_sum_to_the_step),
         cmocka_unit_test(recomputing_takes_time_and_saves_memory),
         cmocka_unit_test(experts_are_gathered_beside),
+        cmocka_unit_test(unsharded_weights_count_experts),
         cmocka_unit_test(memory_beside_tensors),
         cmocka_unit_test(boards_that_wait),
         cmocka_unit_test(collectives),

@@ -187,7 +187,7 @@ static bool is_bundled(const char *path, const char *file)
     char name[NAME_MAX + 1], bundled[ADEPT_MODULE_PATH_BYTES];
     const char *ending = strstr(file, ".json");
     snprintf(name, sizeof name, "%.*s", ending ? (int)(ending - file) : 0, file);
-    return *name && adept_configs_bundled(bundled, name) && strcmp(bundled, path) == 0;
+    return *name && adept_models_config(bundled, name) && strcmp(bundled, path) == 0;
 }
 
 adept_status adept_config_read(adept_graph **out, const adept_source *source, adept_error *err)
@@ -208,7 +208,7 @@ static adept_status read_base(adept_graph **out, const char *spec, const char *n
     const adept_family *family = adept_family_find(name);
     char path[ADEPT_MODULE_PATH_BYTES];
     adept_source source;
-    if (!adept_configs_bundled(path, family ? family->usual : name))
+    if (!adept_models_config(path, family ? family->usual : name))
         return family ? adept_error_set(err, ADEPT_E_INVALID, "%s: the bundled configurations are not found", spec)
                       : unknown_family(spec, "the name", name, err);
     adept_status status = adept_source_open(&source, path, NULL, 0, err);

@@ -16,8 +16,6 @@ adept_status adept_config_read(adept_graph **out, const adept_source *source, ad
 /** Is it adept:FAMILY?key=value, and no file? And its graph; memory_bytes 0: ADEPT_MEMORY_BYTES. */
 bool adept_is_spec(const char *name);
 adept_status adept_spec_read(adept_graph **out, const char *spec, uint64_t memory_bytes, adept_error *err);
-/** The config.json of a bundled name. @return false: there is none */
-bool adept_configs_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name);
 /** Numbers of a JSON text that JSON does not have, in place: Infinity becomes one that overflows to it, NaN a string.
  */
 void adept_python_numbers(char *json, size_t size);

@@ -88,11 +88,46 @@ bool adept_models_find(char path[ADEPT_MODULE_PATH_BYTES], const char *folder, c
            is_file(path, folder, name, "/config.json");
 }
 
-bool adept_configs_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name)
+static bool is_digit(char c)
 {
-    char folder[ADEPT_MODULE_PATH_BYTES];
+    return c >= '0' && c <= '9';
+}
 
-    return !strchr(name, '/') && adept_configs_folder(folder) && is_file(path, folder, name, ".json");
+/* Letters in lower case, and digits, with a point where something parts digits: "Llama3_8B" and "llama-3-8b" are
+ * "llama3.8b", and "llama-38b" is not. */
+static void letters_of(char *out, size_t size, const char *name)
+{
+    size_t n = 0;
+
+    for (const char *at = name; *at && n + 2 < size; at++) {
+        if (strchr("-_. ", *at)) continue;
+        if (n > 0 && at > name && strchr("-_. ", at[-1]) && is_digit(*at) && is_digit(out[n - 1])) out[n++] = '.';
+        out[n++] = adept_lower(*at);
+    }
+    out[n] = '\0';
+}
+
+/* As it is written, or with other signs between its letters: the names of Hugging Face and of rows. */
+bool adept_models_config(char path[ADEPT_MODULE_PATH_BYTES], const char *name)
+{
+    static const char ending[] = ".json";
+    char folder[ADEPT_MODULE_PATH_BYTES], wanted[NAME_MAX + 1], known[NAME_MAX + 1], stem[NAME_MAX + 1];
+    bool found = false;
+
+    if (!*name || strchr(name, '/') || !adept_configs_folder(folder)) return false;
+    if (is_file(path, folder, name, ending)) return true;
+    letters_of(wanted, sizeof wanted, name);
+    DIR *listing = opendir(folder);
+    for (const struct dirent *file; listing && !found && (file = readdir(listing));) {
+        const size_t n = strlen(file->d_name);
+        if (n < sizeof ending || strcmp(file->d_name + n - (sizeof ending - 1), ending) != 0) continue;
+        memcpy(stem, file->d_name, n + 1);
+        stem[n - (sizeof ending - 1)] = '\0';
+        letters_of(known, sizeof known, stem);
+        found = strcmp(known, wanted) == 0 && is_file(path, folder, stem, ending);
+    }
+    if (listing) closedir(listing);
+    return found;
 }
 
 bool adept_models_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name)
@@ -100,7 +135,7 @@ bool adept_models_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name)
     char folder[ADEPT_MODULE_PATH_BYTES];
     const bool profile = !strchr(name, '/') && adept_models_folder(folder) && is_file(path, folder, name, PROFILE);
 
-    return profile || adept_configs_bundled(path, name);
+    return profile || adept_models_config(path, name);
 }
 
 /* A name without the ending of a file of a model. */

@@ -31,7 +31,11 @@ enum { ADEPT_ROW_OK, ADEPT_ROW_OOM };
 
 /** What rows of layouts leave out, a bit each. X(NAME, what is taken instead) */
 #define ADEPT_UNSAID_LIST(X)                                                                                           \
+    X(PRECISION, "precision: bf16, or fp16 on boards without it")                                                      \
     X(HEADS, "heads: 128 wide, or as near as divides")                                                                 \
+    X(GATED, "gated: as the family has it, or else not where ffn is 4 times hidden")                                   \
+    X(EXPERT_FFN, "expert_ffn: ffn")                                                                                   \
+    X(EP, "ep: 1")                                                                                                     \
     X(FFN, "ffn: 4 times hidden, 8/3 of it with a gate")                                                               \
     X(VOCAB, "vocab: the family's usual; of GPT-2 50257, of BERT 30522, padded to 128 for each tensor-parallel rank")  \
     X(PADDING, "vocab that tensor-parallel ranks cannot share: padded to 128 for each")                                \
