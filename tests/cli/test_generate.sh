@@ -129,17 +129,6 @@ expect_ok predict "$small" $mix --rate 100000/s --json
 shows 'mix: more queries arrive than are answered'
 expect_ok predict "$small" $mix --gpus 2 --rate 20/s
 shows '10 at each GPU'
-# as SimPy has it
-simpy=python3
-/usr/bin/python3 -c 'import simpy' 2>/dev/null && simpy=/usr/bin/python3
-checks=$((checks + 1)) rc=0
-"$simpy" -B "$ADEPT_SOURCE_DIR/tests/cli/mix_reference.py" "$ADEPT" "$work/mix.csv" 16 0.2,0.5,0.8 "$small" --gpu h100 \
-    --execution graphs >"$work/out" 2>"$work/err" || rc=$?
-[ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || { fail 'SimPy says otherwise'; cat "$work/out" "$work/err"; }
-checks=$((checks + 1)) rc=0
-"$simpy" -B "$ADEPT_SOURCE_DIR/tests/cli/mix_reference.py" "$ADEPT" "$work/mix.csv" 2 0.5,0.8 "$small" --gpu h100 --execution graphs \
-    --pp 2 >"$work/out" 2>"$work/err" || rc=$?
-[ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || { fail 'SimPy says otherwise of a pipeline'; cat "$work/out" "$work/err"; }
 # an hour of two GPUs is shared by what arrives in it: 2 x 3.6 / 3600 / 20 of each query
 expect_ok predict "$small" $mix --gpus 2 --rate 20/s --samples 1000 --gpu-hour-price 3.6
 shows 'cost 0\.1000 for 1000 queries at this rate'
