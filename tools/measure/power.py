@@ -47,7 +47,8 @@ class Meter:
     def describe(self, board):
         self.method, self.why_no_power = METHODS[board["by_counter"]], board["lost"]
         device, _, self.driver = board["device"].rpartition(", driver ")
-        self.board = device.split()[-1]
+        address = device.split()[-1]  # NVML's has eight digits of the domain, Linux's four
+        self.board = address[4:] if len(address) == 16 and address.startswith("0000") else address
         limit = board["gauges"]["power_limit_w"]
         if limit:
             self.limit_w = round(limit["least"], 3)     # a mean of equal numbers need not be the number
