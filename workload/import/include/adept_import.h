@@ -51,8 +51,8 @@ bool adept_configs_folder(char folder[ADEPT_MODULE_PATH_BYTES]);
 bool adept_models_find(char path[ADEPT_MODULE_PATH_BYTES], const char *folder, const char *name);
 /** The saved profile of the bundled model of that name, or its configuration. @return false: there is none */
 bool adept_models_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name);
-/** The config.json of a bundled name, of which letters and digits count: "Llama3_8B" is llama-3-8b. @return false: there
- * is none */
+/** The config.json of a bundled name, of which letters and digits count: "Llama3_8B" is llama-3-8b. @return false:
+ * there is none */
 bool adept_models_config(char path[ADEPT_MODULE_PATH_BYTES], const char *name);
 /** What a user calls a model: a file, which goes before, a folder with a config.json, adept:FAMILY?..., or the name of
  * a bundled one.
