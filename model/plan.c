@@ -556,6 +556,7 @@ static adept_specs without_kernels(const adept_specs *specs)
     return out;
 }
 
+/* The name by its place: copies of a board with other numbers share it, and two boards of one name do not. */
 static bool same_parameters(const adept_plan_family *f, const adept_hwprofile *hw)
 {
     const adept_specs specs = without_kernels(&hw->specs);

@@ -85,11 +85,11 @@ static adept_status walk_batches(adept_layout_answer *a, const adept_layout_ques
         adept_error why = {0};
         status = walk_variant(a, q, v, &why);
         if (status == ADEPT_OK) continue;
-        const bool own = a->n_variants > 1 && before == a->search.n_profiles && status != ADEPT_E_NOMEM;
-        if (!own) return adept_error_set(err, status, "%s", why.message);
+        const bool of_variant = a->n_variants > 1 && before == a->search.n_profiles && status != ADEPT_E_NOMEM;
+        const bool of_all = i + 1 == a->n_variants && a->search.n_profiles == 0;
+        if (!of_variant || of_all) return adept_error_set(err, status, "%s", why.message);
         snprintf(v->left_out, sizeof v->left_out, "%.*s", (int)sizeof v->left_out - 1, why.message);
-        if (i + 1 < a->n_variants || a->search.n_profiles > 0) status = ADEPT_OK;
-        if (status != ADEPT_OK) (void)adept_error_set(err, status, "%s", why.message);
+        status = ADEPT_OK;
     }
     return status;
 }

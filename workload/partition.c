@@ -748,7 +748,7 @@ static adept_status partition(partitioner *t)
     bool *experts = calloc(p->n_memories + 1, sizeof *experts), *trains = calloc(p->n_memories + 1, sizeof *trains);
     int32_t *last = calloc(p->n_memories + 1, sizeof *last);
     adept_status status =
-        element_bytes && experts && trains ? ADEPT_OK : adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
+        element_bytes && experts && trains && last ? ADEPT_OK : adept_no_memory(t->err, "weights");
     double largest = 0.0;
     bool has_experts = false, has_ring = false, has_core = false;
     for (size_t i = 0; status == ADEPT_OK && i < p->n_operators; i++) { /* the table, and types */

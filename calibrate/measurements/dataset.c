@@ -238,37 +238,50 @@ static adept_status keep_gpu(const adept_hwprofile **out, adept_dataset *d, adep
     return ADEPT_OK;
 }
 
+/* What a text of the column gpu was found to name. NULL: it was not looked up yet */
+static const adept_gpu_name *find_name(const adept_dataset *d, const char *text)
+{
+    const struct adept_dataset_private *p = d->private_;
+
+    for (size_t i = 0; i < p->n_gpu_names; i++)
+        if (strcmp(p->gpu_names[i].text, text) == 0) return &p->gpu_names[i];
+    return NULL;
+}
+
 /* The GPU of that name, looked up when it is first asked for: what is taken for it is said once.
  * @param only  nothing is said of other boards than this; NULL: of all */
 static adept_status own_gpu(const adept_hwprofile **out, adept_dataset *d, const char *name, const char *only,
                             adept_error *err)
 {
     struct adept_dataset_private *p = d->private_;
+    const adept_gpu_name *known = find_name(d, name);
     adept_hwprofile *hw = NULL;
 
-    for (size_t i = 0; i < p->n_gpu_names; i++)
-        if (strcmp(p->gpu_names[i].text, name) == 0 && p->gpu_names[i].hw) {
-            *out = p->gpu_names[i].hw;
-            return ADEPT_OK;
-        }
-    adept_status status = adept_hwprofile_open(&hw, name, err);
-    if (status != ADEPT_OK) return status;
-    const bool others = only && strcmp(hw->name, only) != 0;
-    const bool said = !hw->taken || others || adept_dataset_warn(d, "column gpu: %s", hw->taken);
-    status = keep_gpu(out, d, hw, err);
-    if (status != ADEPT_OK) return status;
-    if (!said || !adept_dataset_grow(d->arena, (void **)&p->gpu_names, p->n_gpu_names, sizeof *p->gpu_names))
+    *out = known ? known->hw : NULL;
+    if (*out) return ADEPT_OK;
+    adept_status status = adept_hwprofile_open(&hw, name, err); /* of a name that means none, for its message */
+    if (status != ADEPT_OK && (known || status != ADEPT_E_UNKNOWN_GPU)) return status;
+    if (hw) {
+        const bool others = only && strcmp(hw->name, only) != 0;
+        const bool said = !hw->taken || others || adept_dataset_warn(d, "column gpu: %s", hw->taken);
+        const adept_status kept = keep_gpu(out, d, hw, err);
+        if (kept != ADEPT_OK) return kept;
+        if (!said) return adept_no_memory(err, "the measurements");
+    }
+    if (!adept_dataset_grow(d->arena, (void **)&p->gpu_names, p->n_gpu_names, sizeof *p->gpu_names))
         return adept_no_memory(err, "the measurements");
     p->gpu_names[p->n_gpu_names++] = (adept_gpu_name){name, *out};
-    return ADEPT_OK;
+    return status;
 }
 
 /* Does a row's text mean the built-in board of that name? */
 static bool names_board(adept_dataset *d, const char *text, const char *name)
 {
-    const adept_hwprofile *hw;
+    const adept_gpu_name *known = find_name(d, text);
+    const adept_hwprofile *hw = known ? known->hw : NULL;
 
-    return own_gpu(&hw, d, text, name, NULL) == ADEPT_OK && strcmp(hw->name, name) == 0;
+    if (!known && own_gpu(&hw, d, text, name, NULL) != ADEPT_OK) return false;
+    return hw && strcmp(hw->name, name) == 0;
 }
 
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err)

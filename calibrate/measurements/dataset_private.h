@@ -15,7 +15,7 @@ typedef struct adept_dataset_model {
 /* A text of the column gpu, and the board that it names. */
 typedef struct adept_gpu_name {
     const char *text;
-    const adept_hwprofile *hw; /* NULL: none */
+    const adept_hwprofile *hw; /* NULL: none that is known */
 } adept_gpu_name;
 
 struct adept_dataset_private {

@@ -225,7 +225,7 @@ assert b['run']['time_sd_s'] > 0 and b['run']['energy_sd_j'] > 0 and b['gain']['
 assert abs(b['run']['ed2p_js2'] - b['run']['edp_js'] * b['run']['time_s']) < 1e-9, b
 assert b['measured']['repeats']['count'] == 3, b"
 # another program at the same settings, and both in one table
-drive --vary cpu_clock_max=3GHz,2.1GHz --repeat 2 --baseline cpu_clock_max=3GHz --objective ed2p --json -o "$work/even.json" -- sleep 0.2
+drive --vary cpu_clock_max=3GHz,2.1GHz --repeat 2 --baseline cpu_clock_max=3GHz --objective ed2p --json -o "$work/even.json" -- sleep 1
 ends 0 'of another program'
 shows '^cpu_clock_max_hz +time .*ED2P gain +time change'
 shows 'least ED2P'
@@ -240,8 +240,7 @@ assert d['schema_version'] == 1 and d['kind'] == 'synthesis' and len(d['programs
 load, even, mean = d['programs']
 assert load['setting'] == 'cpu_clock_max_hz=2100000000' and load['remark'] in (None, ''), load
 assert abs(mean['edp_gain_percent'] - (load['edp_gain_percent'] + even['edp_gain_percent']) / 2) < 1e-9, d
-best = max(d['settings'], key=lambda s: s['edp_gain_percent']) # whichever the machine let be it
-assert best['remark'] == 'best for all' and d['settings'][0]['edp_gain_percent'] == 0, d['settings']"
+assert d['settings'][1]['remark'] == 'best for all' and d['settings'][0]['edp_gain_percent'] == 0, d['settings']"
 expect_ok sweep --synthesis --objective ed2p --json "$work/gains.json" "$work/even.json"
 check 'a synthesis by ED2P' "
 gains = [json.load(open('$work/' + name))['points'] for name in ('gains.json', 'even.json')]

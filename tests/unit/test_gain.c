@@ -2,6 +2,7 @@
  * from the powers and times that are printed there, but for the caps of NVIDIA's GPU. */
 #include "adept_gain.h"
 #include "cmocka_test.h"
+#include "thesis_table.h"
 
 #define N(list) (sizeof(list) / sizeof *(list))
 
@@ -203,31 +204,16 @@ static void accelerations_are_as_printed(void **state)
     }
 }
 
-/* Table 3.17, every line: seconds, joules of the GPU and of the processor, watts of both; JAX, PyTorch, TensorFlow,
- * CuPy. */
+/* Table 3.17, every line. */
 static void energy_is_power_times_time(void **state)
 {
-    static const double rows[][5] = {
-        {22.707, 1019.163, 1333.950, 44.883, 58.746},  {2.868, 1124.698, 200.235, 392.185, 69.823},
-        {16.405, 4199.758, 1189.615, 256.004, 72.515}, {20.468, 1139.352, 1238.476, 55.665, 60.508},
-        {4.507, 496.708, 328.250, 110.197, 72.824},    {5.761, 1409.745, 428.575, 244.721, 74.397},
-        {23.729, 913.214, 1354.176, 38.485, 57.068},   {22.346, 7832.080, 1621.745, 350.498, 72.576},
-        {6.460, 1477.742, 458.006, 228.736, 70.894},   {9.561, 2304.111, 685.952, 240.980, 71.742},
-        {26.672, 5853.350, 1928.214, 219.460, 72.295}, {6.983, 1194.045, 486.140, 171.004, 69.622},
-        {3.496, 828.763, 245.760, 237.071, 70.300},    {3.964, 1426.650, 298.625, 359.942, 75.343},
-        {6.292, 1511.220, 450.808, 240.175, 71.646},   {12.418, 2942.685, 904.744, 236.968, 72.857},
-        {3.416, 632.714, 246.714, 185.196, 72.213},    {7.890, 2084.313, 572.970, 264.187, 72.624},
-        {3.477, 983.167, 246.026, 282.737, 70.752},    {23.337, 8309.033, 1685.315, 356.049, 72.217},
-        {6.191, 1909.106, 445.360, 308.350, 71.933},   {8.585, 2331.348, 621.098, 271.563, 72.348},
-        {23.529, 3263.848, 1712.680, 138.718, 72.791}, {5.725, 1777.493, 414.570, 310.486, 72.416}};
-
     (void)state;
-    assert_int_equal(N(rows), 24);
-    for (size_t i = 0; i < N(rows); i++)
+    assert_int_equal(N(table_3_17), 24);
+    for (size_t i = 0; i < N(table_3_17); i++)
         for (int part = 0; part < 2; part++) {
-            const adept_taken t = of_one(rows[i][0], rows[i][1 + part]);
-            near(t.energy_j.mean / t.time_s.mean / rows[i][3 + part], 1, 1.5e-4);
-            near(t.edp_js.mean, rows[i][1 + part] * rows[i][0], 1e-9 * t.edp_js.mean);
+            const adept_taken t = of_one(table_3_17[i][0], table_3_17[i][1 + part]);
+            near(t.energy_j.mean / t.time_s.mean / table_3_17[i][3 + part], 1, 1.5e-4);
+            near(t.edp_js.mean, table_3_17[i][1 + part] * table_3_17[i][0], 1e-9 * t.edp_js.mean);
         }
 }
 

@@ -3,6 +3,7 @@
  * its tables. */
 #include "adept_idle_fit.h"
 #include "cmocka_test.h"
+#include "thesis_table.h"
 #include <unistd.h>
 
 #define NEAR(value, wanted, within)                                                                                    \
@@ -226,25 +227,12 @@ static void other_files_are_refused_and_stay(void **state)
 static void power_times_time_is_energy(void **state)
 {
     (void)state;
-    /* s, J of GPU and CPU, W of both; a line through (0, 0) and (t, E) has the mean power as its slope */
-    static const double rows[][5] = {
-        {22.707, 1019.163, 1333.950, 44.883, 58.746},  {2.868, 1124.698, 200.235, 392.185, 69.823},
-        {16.405, 4199.758, 1189.615, 256.004, 72.515}, {20.468, 1139.352, 1238.476, 55.665, 60.508},
-        {4.507, 496.708, 328.250, 110.197, 72.824},    {5.761, 1409.745, 428.575, 244.721, 74.397},
-        {23.729, 913.214, 1354.176, 38.485, 57.068},   {22.346, 7832.080, 1621.745, 350.498, 72.576},
-        {6.460, 1477.742, 458.006, 228.736, 70.894},   {9.561, 2304.111, 685.952, 240.980, 71.742},
-        {26.672, 5853.350, 1928.214, 219.460, 72.295}, {6.983, 1194.045, 486.140, 171.004, 69.622},
-        {3.496, 828.763, 245.760, 237.071, 70.300},    {3.964, 1426.650, 298.625, 359.942, 75.343},
-        {6.292, 1511.220, 450.808, 240.175, 71.646},   {12.418, 2942.685, 904.744, 236.968, 72.857},
-        {3.416, 632.714, 246.714, 185.196, 72.213},    {7.890, 2084.313, 572.970, 264.187, 72.624},
-        {3.477, 983.167, 246.026, 282.737, 70.752},    {23.337, 8309.033, 1685.315, 356.049, 72.217},
-        {6.191, 1909.106, 445.360, 308.350, 71.933},   {8.585, 2331.348, 621.098, 271.563, 72.348},
-        {23.529, 3263.848, 1712.680, 138.718, 72.791}, {5.725, 1777.493, 414.570, 310.486, 72.416}};
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    /* a line through (0, 0) and (t, E) has the mean power as its slope */
+    for (size_t i = 0; i < sizeof table_3_17 / sizeof *table_3_17; i++)
         for (size_t part = 0; part < 2; part++) {
-            adept_idle_line line = fit((const double[]){0, rows[i][0]}, (const double[]){0, rows[i][1 + part]}, 2);
-            NEAR(line.beta_w, rows[i][3 + part], 2e-4 * rows[i][3 + part]);
+            const double *row = table_3_17[i];
+            adept_idle_line line = fit((const double[]){0, row[0]}, (const double[]){0, row[1 + part]}, 2);
+            NEAR(line.beta_w, row[3 + part], 2e-4 * row[3 + part]);
         }
 }
 

@@ -1,5 +1,6 @@
 /** @file goal.c  Goals of a change: read, judged, printed. */
 #include "goal.h"
+#include "adept_append.h"
 #include "adept_result.h"
 #include <math.h>
 #include <stdlib.h>
@@ -100,10 +101,8 @@ static adept_status judge(adept_compare_goal *g, const adept_compare *c, const c
     g->row = row_of(c, g->metric);
     if (!g->row) {
         char names[400] = "";
-        for (size_t i = 0; i < c->n_rows; i++) {
-            size_t used = strlen(names);
-            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", c->rows[i].name);
-        }
+        for (size_t i = 0; i < c->n_rows; i++)
+            adept_append(names, sizeof names, "%s%s", *names ? ", " : "", c->rows[i].name);
         return adept_error_set(err, ADEPT_E_INVALID, "%s: nothing that is compared is called '%.80s'; there is: %s",
                                path, g->metric, names);
     }
