@@ -1,5 +1,5 @@
-/** @file thesis_table.h  Table 3.17 of the ADEPT thesis, every line: seconds, joules of the GPU and of the processor, mean
- * watts of both; JAX, PyTorch, TensorFlow, CuPy. Calls: nothing. */
+/** @file thesis_table.h  Table 3.17 of the ADEPT thesis, every line: seconds, joules of the GPU and of the processor,
+ * mean watts of both; JAX, PyTorch, TensorFlow, CuPy. Calls: nothing. */
 #ifndef ADEPT_TEST_THESIS_TABLE_H
 #define ADEPT_TEST_THESIS_TABLE_H
 
