@@ -106,6 +106,8 @@ struct adept_call {
 
 /** What the table asks of an operator, by any of its row's names; NULL: nothing (demand.c). */
 const char *adept_demand_of(const adept_demand *demands, const adept_op *row);
+/** Have two lists of names, one behind the other with a blank between, a name in common? */
+bool adept_op_shares_name(const char *names, const char *others);
 /** Fails the call if its tensors are not such. */
 void adept_call_demand(adept_call *c, const char *text);
 

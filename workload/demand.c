@@ -5,10 +5,8 @@
 
 const char *adept_demand_of(const adept_demand *demands, const adept_op *row)
 {
-    char name[ADEPT_OP_NAME_BYTES];
     for (const adept_demand *d = demands; d && d->names; d++)
-        for (const char *at = d->names; adept_op_next_name(&at, name);)
-            if (adept_op_has_name(row->names, name)) return d->text;
+        if (adept_op_shares_name(d->names, row->names)) return d->text;
     return NULL;
 }
 

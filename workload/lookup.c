@@ -25,6 +25,15 @@ bool adept_op_has_name(const char *names, const char *op)
     return has_name(names, op, strlen(op));
 }
 
+bool adept_op_shares_name(const char *names, const char *others)
+{
+    for (size_t n; *names; names += n + strspn(names + n, " ")) {
+        n = strcspn(names, " ");
+        if (has_name(others, names, n)) return true;
+    }
+    return false;
+}
+
 static bool find_row(const adept_handler_table *table, const char *name, size_t n, const adept_handler **handler,
                      const adept_op **row)
 {
