@@ -846,6 +846,12 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
 
 /* ---- the whole ---- */
 
+bool adept_layout_is_near(const adept_layout_prediction *l)
+{
+    const adept_memory *m = &l->stages[l->worst].memory;
+    return m->fits && m->peak_bytes + l->fragmentation_bytes > m->capacity_bytes;
+}
+
 double adept_layout_wait_w(const adept_layout_state *x)
 {
     const adept_specs *specs = &x->hw->specs;
