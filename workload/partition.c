@@ -629,9 +629,13 @@ static bool keeps(partitioner *t, double *bytes, const adept_program_operator *o
     return true;
 }
 
-static bool sum_kept(partitioner *t)
+static bool sum_kept(partitioner *t, const bool *experts)
 {
     const adept_program *p = t->p;
+    const adept_sharding sharding = t->mesh->sharding;
+    /* weights of 16 bits lie there for themselves: gathered by FSDP, or kept beside a copy in 32 by other trainers */
+    const bool no_casts = t->mesh->trainer != ADEPT_TRAINER_TORCH || sharding == ADEPT_SHARDED_PARAMETERS ||
+                          sharding == ADEPT_SHARDED_GRADIENTS;
     const bool fused = t->mesh->trainer != ADEPT_TRAINER_TORCH || t->profile->execution == ADEPT_COMPILE;
     double *kept = calloc(p->n_operators + 1, sizeof *kept);
     bool *there = calloc(p->n_memories + 1, sizeof *there), *cast = calloc(p->n_tensors + 1, sizeof *cast);
@@ -653,6 +657,7 @@ static bool sum_kept(partitioner *t)
             const int32_t tensor = operand(t, o, o->n_inputs + k), memory = p->tensors[tensor].memory;
             double bytes;
             if (memory < 0 || p->memories[memory].resident || p->memories[memory].first != i) continue;
+            if (p->memories[memory].param >= 0 && no_casts) continue;
             if (!keeps(t, &bytes, o, i, memory, fused, there)) continue;
             if (fused && is_cast) { /* of the same activations for several products: one */
                 const bool again = cast[t->gathered[tensor]];
@@ -660,7 +665,8 @@ static bool sum_kept(partitioner *t)
                 if (again) continue;
             }
             if (p->memories[memory].param >= 0) /* a cast of weights that autocast does not keep */
-                bytes /= t->weight_parts[t->root[memory]] * t->divisions[i].experts;
+                bytes /= t->weight_parts[t->root[memory]] *
+                         (experts[t->root[memory]] ? (double)t->mesh->expert_parts : 1.0);
             else
                 bytes *= t->share[memory] > 0.0 ? t->share[memory] : 1.0 / (double)t->mesh->cp;
             adept_rank_block *b = &t->out->blocks[t->out->block_of[p->memories[memory].kept_by]];
@@ -838,7 +844,7 @@ static adept_status partition(partitioner *t)
         find_last_blocks(t, last);
         sum_weights(t, element_bytes, experts, trains, last);
         sum_inputs(t);
-        if (!(t->profile->mode == ADEPT_MODE_INFER ? sum_alive(t) : sum_kept(t)))
+        if (!(t->profile->mode == ADEPT_MODE_INFER ? sum_alive(t) : sum_kept(t, experts)))
             status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
     }
     free(element_bytes);

@@ -119,7 +119,9 @@ static adept_status read_size(int64_t *out, const adept_dataset_row *m, const ch
     *out = 0;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, " \t"), text);
     if (adept_row_says_nothing(text) || strcasecmp(text, "none") == 0) return ADEPT_OK;
-    if (text[strlen(word) + strspn(text + strlen(word), " \t")] || !adept_number_parse(&value, word) || value != floor(value) || value < 0 || value > 0x1p53)
+    const char *rest = text + strlen(word);
+    if (rest[strspn(rest, " \t")] || !adept_number_parse(&value, word) || value != floor(value) || value < 0 ||
+        value > 0x1p53)
         return adept_row_fail(m, name, err, "'%.60s' is not a whole number from 0 to 2^53", text);
     *out = (int64_t)value;
     return ADEPT_OK;
@@ -174,7 +176,8 @@ static void fill(sizes *s, adept_dataset_row *m, const char *family, bool gated,
         /* Heads as wide as usual, as many as tensor-parallel ranks can share. */
         s->heads = s->hidden / USUAL_HEAD_WIDTH;
         if (s->heads < ranks) s->heads = ranks;
-        while (s->heads > 1 && (s->hidden % s->heads != 0 || s->heads % ranks != 0))
+        while (s->heads > 1 && (s->hidden % s->heads != 0 || s->heads % ranks != 0 ||
+                                (s->kv_heads > 0 && s->heads % s->kv_heads != 0)))
             s->heads--;
         m->unsaid |= ADEPT_UNSAID_HEADS;
     }
@@ -232,9 +235,8 @@ static const char *choose(adept_dataset_row *m, const sizes *s, const char *gate
         return old ? "qwen2_moe" : family;
     }
     /* by its traits; without a word of a gate, gated as families of today are, but GPT and what is as wide */
-    const bool gate = *gated ? *gated == '1'
-                             : strncmp(name, "gpt", 3) != 0 && strstr(m->model_name, "gpt") != m->model_name &&
-                                   (experts || s->ffn != 4 * s->hidden);
+    const bool gpt = strncmp(name, "gpt", 3) == 0 || strstr(m->model_name, "gpt") == m->model_name,
+               gate = *gated ? *gated == '1' : experts || (!gpt && s->ffn != 4 * s->hidden);
     if (!*gated) m->unsaid |= ADEPT_UNSAID_GATED;
     if (experts) return !gate ? NULL : s->shared_experts > 0 ? "qwen2_moe" : "mixtral";
     return gate ? "llama" : grouped ? "nemotron" : "gpt2";

@@ -501,7 +501,8 @@ static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const lay
     }
     for (size_t i = 0; i < l->n && status == ADEPT_OK; i++) {
         const int k = l->known[i];
-        const char *text = k >= 0 ? trimmed(d->arena, &csv->cells[i]) : adept_arena_strdup(d->arena, csv->cells[i].text);
+        const char *text =
+            k >= 0 ? trimmed(d->arena, &csv->cells[i]) : adept_arena_strdup(d->arena, csv->cells[i].text);
         if (!text) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
         cells[l->column[i]] = text;
         if (k < 0 || *text == '\0' || status != ADEPT_OK) continue;

@@ -202,7 +202,8 @@ static void words_of_rows(void **state)
         {"8,8,DDP,te,full:uniform:4,,,,,", 0, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, 0, false, 1},
         {"8,8,ZeRO Stage 1 (group 4),math,SAC,-,n/a,None,NA,", ADEPT_FSDP_HYBRID | 4 << 4, 2, ADEPT_ATTENTION_EAGER,
          ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
-        {"8,8,DistOpt,SDPA,core_attn,disabled,,,,", 0, 2, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
+        {"8,8,DistOpt,SDPA,core_attn,disabled,,,,", 0, 2, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_SELECTIVE, 0, false,
+         1},
         {"8,8,fully_shard,cudnn,Full recompute,,,,,", ADEPT_FSDP_FULL, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL,
          0, false, 1},
         {"8,1,zero1,auto,none,1,,1,8,", 0, 0, 0, 0, 0, false, 1}, /* nobody to share with; sp does nothing without tp */
