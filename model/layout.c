@@ -561,7 +561,7 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     const double shard = (double)m->shard,
                  expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->expert_parts) : 1.0;
     double dense = 0.0, experts = 0.0, of_blocks = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0,
-           second = 0.0, ends = 0.0, stored = 0.0, alive = 0.0;
+           second = 0.0, ends = 0.0, stored = 0.0, alive = 0.0, cast = 0.0, cast_again = 0.0;
     int64_t nth = 0;
     s->n_kept = 0;
     for (size_t b = 0; b < n_blocks; b++) {
@@ -578,7 +578,12 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
         const double gathered = params + (expert_shard > 1.0 ? block->expert_params : 0.0);
         if (gathered > largest) second = largest, largest = gathered;
         else if (gathered > second) second = gathered;
-        if (b == 0 || b == n_blocks - 1) {
+        const bool inside = b > 0 && b < n_blocks - 1;
+        if (inside && (m->recompute == ADEPT_RECOMPUTE_FULL ||
+                       (m->recompute == ADEPT_RECOMPUTE_BLOCKS && nth < m->recompute_blocks)))
+            cast_again = fmax(cast_again, block->copies_bytes);
+        else cast += block->copies_bytes;
+        if (!inside) {
             ends += block->saved_bytes;
             continue;
         }
@@ -630,7 +635,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     if (!trains(x)) in_flight = 1.0;
     s->in_flight = in_flight;
     out->activations_bytes =
-        trains(x) ? in_flight * kept + most_again + (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
+        trains(x) ? in_flight * kept + most_again + cast + cast_again +
+                        (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
                   : alive;
     const double communicators = (m->tp > 1) + (m->pp > 1) + (x->data.ranks > 1.0) + (m->cp > 1) + (m->ep > 1);
     const double copies = m->trainer != ADEPT_TRAINER_DEEPSPEED
