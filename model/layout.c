@@ -214,7 +214,7 @@ static adept_status find_stages(adept_layout_state *x)
     const int64_t v = x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 : x->mesh.virtual_stages, parts = p * v;
     if (p > ADEPT_MOST_STAGES)
         return adept_error_set(x->err, ADEPT_E_USAGE, "pp %lld: at most %d stages", (long long)p, ADEPT_MOST_STAGES);
-    if (parts > 1 && blocks < parts)
+    if (parts > 1 && blocks < parts && blocks + 2 != parts) /* embedding and head alone can be a part */
         return adept_error_set(
             x->err, ADEPT_E_USAGE,
             "pp %lld x virtual_stages %lld: the model has %lld blocks (modules by number) to share out", (long long)p,
@@ -245,7 +245,7 @@ static adept_status find_stages(adept_layout_state *x)
                                              : x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 * p - 1 - part
                                                                                       : part % p);
     }
-    x->stage_of[block] = x->stage_of[block - 1];
+    x->stage_of[block] = (int32_t)(x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 0 : p - 1);
     x->out->n_stages = (size_t)p;
     return ADEPT_OK;
 }
@@ -561,7 +561,7 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     const double shard = (double)m->shard,
                  expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->expert_parts) : 1.0;
     double dense = 0.0, experts = 0.0, of_blocks = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0,
-           second = 0.0, ends = 0.0, stored = 0.0, alive = 0.0;
+           second = 0.0, ends = 0.0, stored = 0.0, alive = 0.0, cast = 0.0, cast_again = 0.0;
     int64_t nth = 0;
     s->n_kept = 0;
     for (size_t b = 0; b < n_blocks; b++) {
@@ -578,7 +578,12 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
         const double gathered = params + (expert_shard > 1.0 ? block->expert_params : 0.0);
         if (gathered > largest) second = largest, largest = gathered;
         else if (gathered > second) second = gathered;
-        if (b == 0 || b == n_blocks - 1) {
+        const bool inside = b > 0 && b < n_blocks - 1;
+        if (inside && (m->recompute == ADEPT_RECOMPUTE_FULL ||
+                       (m->recompute == ADEPT_RECOMPUTE_BLOCKS && nth < m->recompute_blocks)))
+            cast_again = fmax(cast_again, block->copies_bytes);
+        else cast += block->copies_bytes;
+        if (!inside) {
             ends += block->saved_bytes;
             continue;
         }
@@ -630,7 +635,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     if (!trains(x)) in_flight = 1.0;
     s->in_flight = in_flight;
     out->activations_bytes =
-        trains(x) ? in_flight * kept + most_again + (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
+        trains(x) ? in_flight * kept + most_again + cast + cast_again +
+                        (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
                   : alive;
     const double communicators = (m->tp > 1) + (m->pp > 1) + (x->data.ranks > 1.0) + (m->cp > 1) + (m->ep > 1);
     const double copies = m->trainer != ADEPT_TRAINER_DEEPSPEED
@@ -846,6 +852,12 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
 
 /* ---- the whole ---- */
 
+bool adept_layout_is_near(const adept_layout_prediction *l)
+{
+    const adept_memory *m = &l->stages[l->worst].memory;
+    return m->fits && m->peak_bytes + l->fragmentation_bytes > m->capacity_bytes;
+}
+
 double adept_layout_wait_w(const adept_layout_state *x)
 {
     const adept_specs *specs = &x->hw->specs;
@@ -859,10 +871,11 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     const adept_mesh *m = &x->mesh;
     const double passes = (double)m->micro_batches, p = (double)m->pp;
     const double v = m->schedule == ADEPT_PIPELINE_ZBV ? 2.0 : (double)m->virtual_stages;
-    double sum_s = 0.0, most_s = 0.0, data_s = 0.0, optimizer_s = 0.0, offload_s = 0.0, peak = -1.0;
+    double sum_s = 0.0, most_s = 0.0, weights_s = 0.0, data_s = 0.0, optimizer_s = 0.0, offload_s = 0.0, peak = -1.0;
     for (size_t i = 0; i < out->n_stages; i++) {
         const adept_stage_prediction *s = &out->stages[i];
         sum_s += s->micro_s;
+        weights_s += 0.5 * s->backward_s; /* of a backward pass's two products one is for the weights */
         if (s->micro_s > most_s) most_s = s->micro_s, out->slowest = i;
         data_s = fmax(data_s, work[i].gradient_sends_s + work[i].gathers_s);
         optimizer_s = fmax(optimizer_s, s->optimizer_s);
@@ -875,6 +888,13 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
                           : m->schedule == ADEPT_PIPELINE_ZBV ? 0.0
                                                               : 1.0 / v;
     out->bubble_s = (sum_s - most_s) * bubble;
+    /* fewer micro-batches than stages cannot fill the others: the first goes through all stages and back, of its
+     * gradients of weights waits for the last ones alone, and each further one comes a visit of a stage later */
+    if (m->schedule >= ADEPT_PIPELINE_ZB1P) {
+        const double slow_w_s = 0.5 * slow->backward_s;
+        out->bubble_s = fmax(out->bubble_s, sum_s - weights_s + (slow_w_s + (passes - 1.0) * (most_s - slow_w_s)) / v -
+                                                passes * most_s);
+    }
     out->send_s = 0.0;
     if (p > 1.0) {
         double boundary = 0.0;
@@ -945,6 +965,8 @@ adept_status adept_layout_fill(adept_layout_state *x, adept_stage_work *w, const
     if (status == ADEPT_OK) status = adept_work_sum(&model, x->prof, x->err);
     if (status != ADEPT_OK) return status;
     adept_prediction *q = &out->prediction;
+    all.fixed_s -= out->bubble_s; /* as long as stages take: what they wait for is what it waits for */
+    q->bound = adept_step_bound(&all);
     q->samples = (double)m->global_batch;
     q->samples_per_s = q->samples / step_s;
     q->energy_per_sample_j = q->energy_step_j / q->samples;

@@ -49,12 +49,13 @@ void adept_layout_put_json(struct adept_json_writer *w, const adept_layout_predi
         w, "memory",
         "worst_stage %g weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g unsharded_bytes %g "
         "buffers_bytes %g other_bytes %g reused_bytes %g peak_bytes %g fragmentation_bytes %g capacity_bytes %g "
-        "host_bytes %g fits %d",
+        "host_bytes %g fits %d near %d",
         (double)l->worst, worst->memory.weights_bytes, worst->memory.gradients_bytes, worst->memory.optimizer_bytes,
         worst->memory.activations_bytes, worst->unsharded_bytes, worst->buffers_bytes,
         worst->memory.other_bytes - worst->unsharded_bytes - worst->buffers_bytes, worst->memory.reused_bytes,
         worst->memory.peak_bytes,
-        l->fragmentation_bytes, worst->memory.capacity_bytes, worst->host_bytes, (int)worst->memory.fits);
+        l->fragmentation_bytes, worst->memory.capacity_bytes, worst->host_bytes, (int)worst->memory.fits,
+        (int)adept_layout_is_near(l));
     if (adept_json_begin_known(w, "slack", l->slack.clocks_mhz.n > 0)) {
         char clocks[ADEPT_FIELD_TEXT_BYTES];
         const adept_field list = {.kind = ADEPT_FIELD_STAGES};

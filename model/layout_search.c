@@ -47,15 +47,15 @@ static bool is_before(double a, const adept_found_layout *x, double b, const ade
 }
 
 /* What has been found, the best first. */
-static void keep_best(adept_layout_search *s, const adept_found_layout *f)
+static void keep_best(adept_found_layout *best, size_t *n, const adept_found_layout *f)
 {
-    size_t at = s->n_best;
-    while (at > 0 && is_before(f->value, f, s->best[at - 1].value, &s->best[at - 1]))
+    size_t at = *n;
+    while (at > 0 && is_before(f->value, f, best[at - 1].value, &best[at - 1]))
         at--;
     if (at == ADEPT_MOST_FOUND) return;
-    if (s->n_best < ADEPT_MOST_FOUND) s->n_best++;
-    memmove(&s->best[at + 1], &s->best[at], (s->n_best - 1 - at) * sizeof *s->best);
-    s->best[at] = *f;
+    if (*n < ADEPT_MOST_FOUND) ++*n;
+    memmove(&best[at + 1], &best[at], (*n - 1 - at) * sizeof *best);
+    best[at] = *f;
 }
 
 /* Is there nothing that x is worse in than y? */
@@ -81,9 +81,11 @@ static void keep_front(adept_layout_search *s, const adept_found_layout *f)
     s->n_front = n + 1;
 }
 
-void adept_layouts_keep(adept_layout_search *s, const adept_found_layout *f, bool on_front)
+void adept_layouts_keep(adept_layout_search *s, const adept_found_layout *f, adept_layout_list list)
 {
-    (on_front ? keep_front : keep_best)(s, f);
+    if (list == ADEPT_LAYOUTS_FRONT) keep_front(s, f);
+    else if (list == ADEPT_LAYOUTS_SAFE) keep_best(s->safe, &s->n_safe, f);
+    else keep_best(s->best, &s->n_best, f);
 }
 
 typedef struct searcher {
@@ -126,7 +128,8 @@ static void try_layout(searcher *t, const adept_run *run)
                                 memory->peak_bytes, step_s, t->number};
     if (s->goal == ADEPT_LAYOUT_ENERGY) found.value = found.energy_step_j;
     if (s->goal == ADEPT_LAYOUT_COST) found.value = adept_layout_cost(&s->rates, t->out, step_s, found.energy_step_j);
-    if (step_s <= t->most_s) keep_best(s, &found);
+    if (step_s <= t->most_s) adept_layouts_keep(s, &found, ADEPT_LAYOUTS_BEST);
+    if (step_s <= t->most_s && !adept_layout_is_near(t->out)) adept_layouts_keep(s, &found, ADEPT_LAYOUTS_SAFE);
     keep_front(s, &found);
 }
 
@@ -282,7 +285,7 @@ static adept_status try_generation(searcher *t, const adept_run *run, adept_erro
     const bool slow = (s->ttft_limit_s > 0.0 && !(p->ttft_s <= s->ttft_limit_s)) ||
                       (s->tpot_limit_s > 0.0 && !(p->tpot_s <= s->tpot_limit_s));
     s->too_slow += slow;
-    if (!slow) keep_best(s, &f);
+    if (!slow) adept_layouts_keep(s, &f, ADEPT_LAYOUTS_BEST);
     keep_front(s, &f);
     if (!(s->unbounded.value > 0.0) || f.value < s->unbounded.value) s->unbounded = f;
     return ADEPT_OK;
@@ -334,7 +337,7 @@ adept_status adept_layouts_search(adept_layout_search *s, adept_error *err)
         t->out = calloc(1, sizeof *t->out);
         t->work = calloc(ADEPT_MOST_STAGES, sizeof *t->work);
     }
-    s->n_best = s->n_front = 0;
+    s->n_best = s->n_safe = s->n_front = 0;
     s->searched = s->illegal = s->too_large = s->too_slow = s->unbounded.value = 0.0;
     adept_status status = t && t->out && t->work ? ADEPT_OK : adept_no_memory(err, "a search");
     if (status == ADEPT_OK && s->n_limits > 1 && !(s->hw->specs.power_limit_min_w < s->hw->specs.tdp_w))

@@ -674,7 +674,7 @@ bool adept_plan_fused_step(adept_step *out, const adept_plan *plan, const adept_
 /* The largest term. The constant time is the host's, like launches. Where the GPU waits for the host (granularity
  * "operator"), faster kernels would gain nothing: their time is the launches'. What else the pass takes is divided into
  * computing and waiting for memory where these add up; by "model" they overlap, and the longer one has it all. */
-static adept_bound bound_of(const adept_step *s)
+adept_bound adept_step_bound(const adept_step *s)
 {
     double hidden_pass_s = s->hidden_s[ADEPT_PART_FORWARD] + s->hidden_s[ADEPT_PART_BACKWARD];
     double hidden_optimizer_s = s->hidden_s[ADEPT_PART_OPTIMIZER], compute_s = s->gemm_s + s->conv_s + s->alu_s;
@@ -718,9 +718,9 @@ void adept_legs_end(adept_step *out, const adept_legs_sum *sum)
     *out = sum->all;
     out->first_s = sum->prompt.step_s;
     out->first_w = sum->prompt.power_w;
-    out->first_bound = bound_of(&sum->prompt);
+    out->first_bound = adept_step_bound(&sum->prompt);
     out->rest_waits_s = sum->rest.launch_s + sum->rest.hidden_s[ADEPT_PART_FORWARD];
-    out->rest_bound = bound_of(&sum->rest);
+    out->rest_bound = adept_step_bound(&sum->rest);
 }
 
 adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, const adept_step *step,
@@ -737,7 +737,7 @@ adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, cons
         .status = ADEPT_OK,
         .notes = plan->notes | (memory->fits ? 0u : ADEPT_NOTE_NO_ROOM) | (step->limited ? ADEPT_NOTE_LIMITED : 0u) |
                  (step->floored ? ADEPT_NOTE_ABOVE_LIMIT : 0u),
-        .bound = bound_of(step),
+        .bound = adept_step_bound(step),
         .step_time_s = step->step_s,
         .power_avg_w = power_w,
         .energy_step_j = power_w * step->step_s,

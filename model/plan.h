@@ -101,6 +101,9 @@ int adept_timeline_order(const void *a, const void *b);
 adept_status adept_plan_op(adept_op_prediction *out, const adept_plan *plan, const adept_step *step,
                            const adept_profile *prof, const adept_profile_op *op, double gpus, adept_error *err);
 
+/** What a step waits for most. */
+adept_bound adept_step_bound(const adept_step *step);
+
 /** Legs one after the other: what is constant of each comes once, at idle power. Zeroed is none. */
 typedef struct adept_legs_sum {
     adept_step all, prompt, rest;

@@ -145,7 +145,7 @@ static void put_found(adept_json_writer *w, const char *key, const adept_found_l
     adept_json_end_array(w);
 }
 
-static void read_found(adept_json_reader *r, adept_layout_search *s, const cJSON *found, bool on_front)
+static void read_found(adept_json_reader *r, adept_layout_search *s, const cJSON *found, adept_layout_list list)
 {
     adept_found_layout f = {.profile = (size_t)adept_json_count(r, found, "profile"),
                             .step_time_s = adept_json_number(r, found, "step_time_s"),
@@ -165,7 +165,7 @@ static void read_found(adept_json_reader *r, adept_layout_search *s, const cJSON
         }
     }
     if (f.profile >= s->n_profiles) adept_json_fail(r, "profile: there are %zu", s->n_profiles);
-    if (r->status == ADEPT_OK) adept_layouts_keep(s, &f, on_front);
+    if (r->status == ADEPT_OK) adept_layouts_keep(s, &f, list);
 }
 
 static adept_status read_part(adept_layout_search *s, bool *seen, size_t *of, const cJSON *asked, const char *name,
@@ -189,10 +189,12 @@ static adept_status read_part(adept_layout_search *s, bool *seen, size_t *of, co
         s->searched += adept_json_number(&r, root, "searched");
         s->illegal += adept_json_number(&r, root, "pruned");
         s->too_large += adept_json_number(&r, root, "too_large");
-        const char *const keys[] = {"best", "front"};
+        static const char *const keys[] = {
+            [ADEPT_LAYOUTS_BEST] = "best", [ADEPT_LAYOUTS_SAFE] = "safe", [ADEPT_LAYOUTS_FRONT] = "front"};
         const cJSON *found = adept_json_object(&r, root, "found");
-        for (size_t i = 0; i < 2; i++)
-            cJSON_ArrayForEach(one, adept_json_array(&r, found, keys[i])) read_found(&r, s, one, i == 1);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            cJSON_ArrayForEach(one, adept_json_array(&r, found, keys[i]))
+                read_found(&r, s, one, (adept_layout_list)i);
     }
     cJSON_Delete(root);
     return r.status;
@@ -240,34 +242,65 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* One that was found. @param possible  false: on its own it cannot be, or does not fit */
+static adept_status predict_found(adept_planned_layout *p, bool *possible, const adept_found_layout *l,
+                                  const adept_layout_answer *a, const adept_layout_question *q, adept_error *err)
+{
+    const adept_layout_search *s = &a->search;
+    const adept_layout_rates *rates = &q->rates;
+    const bool priced = rates->gpu_second > 0.0 || rates->node_second > 0.0 || rates->joule > 0.0;
+    adept_error why = {0};
+    if (a->n_best > 0 && q->end_ns > 0 && adept_clock_ns() > q->end_ns)
+        return adept_error_set(err, ADEPT_E_USAGE, "predicting the best layouts takes longer than the search may");
+    adept_status status = adept_predict_layout(&p->layout, s->profiles[l->profile], s->hw, &l->run, &why);
+    if (status == ADEPT_E_NOMEM) return adept_error_set(err, status, "%s", why.message);
+    *possible = status == ADEPT_OK && p->layout.prediction.memory.fits;
+    const double step_s = p->layout.prediction.step_time_s, energy_j = p->layout.boards_power_w * step_s;
+    p->profile = l->profile;
+    p->power_limit_w = q->n_limits > 1 ? l->run.power_limit_w : 0.0;
+    p->cost = priced ? adept_layout_cost(rates, &p->layout, step_s, energy_j) : NAN;
+    p->value = adept_layout_value(&p->layout, q->minimise, rates);
+    return ADEPT_OK;
+}
+
+/* Where the best one is near: the first of the others that is not, or else what the search has found. */
+static adept_status find_safe(adept_layout_answer *a, const adept_layout_question *q, adept_error *err)
+{
+    const adept_layout_search *s = &a->search;
+    adept_planned_layout *own = &a->best[a->n_best];
+    a->is_near = a->n_best > 0 && adept_layout_is_near(&a->best[0].layout);
+    for (size_t i = 1; a->is_near && i < a->n_best; i++) {
+        if (adept_layout_is_near(&a->best[i].layout)) continue;
+        a->safe = &a->best[i];
+        return ADEPT_OK;
+    }
+    for (size_t i = 0; a->is_near && i < s->n_safe; i++) {
+        bool possible;
+        adept_status status = predict_found(own, &possible, &s->safe[i], a, q, err);
+        if (status != ADEPT_OK) return status;
+        if (!possible || adept_layout_is_near(&own->layout)) continue;
+        a->safe = own;
+        return ADEPT_OK;
+    }
+    return ADEPT_OK;
+}
+
 static adept_status predict_best(adept_layout_answer *a, const adept_layout_question *q, adept_error *err)
 {
     /* exact numbers may change their order */
     const adept_layout_search *s = &a->search;
-    const adept_layout_rates *rates = &q->rates;
-    const bool priced = rates->gpu_second > 0.0 || rates->node_second > 0.0 || rates->joule > 0.0;
     size_t most = 2 * (size_t)q->top < s->n_best ? 2 * (size_t)q->top : s->n_best;
     a->best = calloc(most + 1, sizeof *a->best);
     if (!a->best) return adept_no_memory(err, "layouts");
     for (size_t i = 0; i < most; i++) {
-        const adept_found_layout *l = &s->best[i];
-        adept_planned_layout *p = &a->best[a->n_best];
-        adept_error why = {0};
-        if (i > 0 && q->end_ns > 0 && adept_clock_ns() > q->end_ns)
-            return adept_error_set(err, ADEPT_E_USAGE, "predicting the best layouts takes longer than the search may");
-        adept_status status = adept_predict_layout(&p->layout, s->profiles[l->profile], s->hw, &l->run, &why);
-        if (status == ADEPT_E_NOMEM) return adept_error_set(err, status, "%s", why.message);
-        if (status != ADEPT_OK || !p->layout.prediction.memory.fits) continue;
-        const double step_s = p->layout.prediction.step_time_s, energy_j = p->layout.boards_power_w * step_s;
-        p->profile = l->profile;
-        p->power_limit_w = q->n_limits > 1 ? l->run.power_limit_w : 0.0;
-        p->cost = priced ? adept_layout_cost(rates, &p->layout, step_s, energy_j) : NAN;
-        p->value = adept_layout_value(&p->layout, q->minimise, rates);
-        a->n_best++;
+        bool possible;
+        adept_status status = predict_found(&a->best[a->n_best], &possible, &s->best[i], a, q, err);
+        if (status != ADEPT_OK) return status;
+        a->n_best += possible;
     }
     qsort(a->best, a->n_best, sizeof *a->best, by_value);
     if (a->n_best > (size_t)q->top) a->n_best = (size_t)q->top;
-    return ADEPT_OK;
+    return find_safe(a, q, err);
 }
 
 adept_status adept_layout_plan(adept_layout_answer *out, const adept_layout_question *q, const char *const *parts,
@@ -526,11 +559,12 @@ static void put_left_out(adept_json_writer *w, const adept_layout_answer *a)
     adept_json_end_array(w);
 }
 
-static bool put_planned(adept_json_writer *w, const adept_layout_answer *a, const adept_planned_layout *l)
+static bool put_planned(adept_json_writer *w, const char *key, const adept_layout_answer *a,
+                        const adept_planned_layout *l)
 {
     const adept_prediction *p = &l->layout.prediction;
     const adept_profile *profile = a->profiles[l->profile];
-    adept_json_begin_object(w, NULL);
+    adept_json_begin_object(w, key);
     put_variant(w, a, a->variant_of[l->profile]);
     adept_layout_put_json(w, &l->layout);
     adept_json_put_members(w, "step_time_s %g power_avg_w %g energy_step_j %g samples_per_s %g mfu %g", p->step_time_s,
@@ -538,7 +572,7 @@ static bool put_planned(adept_json_writer *w, const adept_layout_answer *a, cons
     adept_json_put_members(w, "power_limit_w %g cost %g", l->power_limit_w > 0.0 ? l->power_limit_w : NAN, l->cost);
     adept_json_put_object(w, "memory", "peak_bytes %g capacity_bytes %g", p->memory.peak_bytes,
                           p->memory.capacity_bytes);
-    adept_json_put_bool(w, "fits", p->memory.fits);
+    adept_json_put_members(w, "fits %d near %d", (int)p->memory.fits, (int)adept_layout_is_near(&l->layout));
     if (!isnan(p->ttft_s)) adept_generation_put_json(w, p, profile);
     adept_interval_put_json(w, p);
     adept_json_put_known(w, "waits_for", adept_layout_waits_for(&l->layout));
@@ -588,13 +622,16 @@ char *adept_layout_answer_json(const adept_layout_answer *a, const adept_layout_
         adept_json_put_object(&w, "shard", "index %jd of %jd", (intmax_t)q->shard.index, (intmax_t)q->shard.of);
         adept_json_begin_object(&w, "found");
         put_found(&w, "best", a->search.best, a->search.n_best);
+        put_found(&w, "safe", a->search.safe, a->search.n_safe);
         put_found(&w, "front", a->search.front, a->search.n_front);
         adept_json_end_object(&w);
     } else {
         adept_json_begin_array(&w, "layouts");
         for (size_t i = 0; i < a->n_best; i++)
-            ok = put_planned(&w, a, &a->best[i]) && ok;
+            ok = put_planned(&w, NULL, a, &a->best[i]) && ok;
         adept_json_end_array(&w);
+        if (a->safe) ok = put_planned(&w, "safe", a, a->safe) && ok;
+        else if (a->is_near) adept_json_put_string(&w, "safe", NULL);
         put_front(&w, a);
     }
     adept_json_end_object(&w);

@@ -629,10 +629,14 @@ static bool keeps(partitioner *t, double *bytes, const adept_program_operator *o
     return true;
 }
 
-static bool sum_kept(partitioner *t)
+static bool sum_kept(partitioner *t, const bool *experts)
 {
     const adept_program *p = t->p;
+    const adept_sharding sharding = t->mesh->sharding;
     const bool fused = t->mesh->trainer != ADEPT_TRAINER_TORCH || t->profile->execution == ADEPT_COMPILE;
+    /* weights of 16 bits lie there for themselves, gathered by FSDP or kept beside a copy in 32 by other trainers; or
+     * are cast once more by compiled kernels, for which backward keeps those of 32 bits */
+    const bool no_casts = fused || sharding == ADEPT_SHARDED_PARAMETERS || sharding == ADEPT_SHARDED_GRADIENTS;
     double *kept = calloc(p->n_operators + 1, sizeof *kept);
     bool *there = calloc(p->n_memories + 1, sizeof *there), *cast = calloc(p->n_tensors + 1, sizeof *cast);
     if (!kept || !there || !cast) {
@@ -652,17 +656,23 @@ static bool sum_kept(partitioner *t)
         for (int32_t k = 0; k < o->n_outputs; k++) {
             const int32_t tensor = operand(t, o, o->n_inputs + k), memory = p->tensors[tensor].memory;
             double bytes;
-            if (memory < 0 || p->memories[memory].resident || p->memories[memory].first != i) continue;
-            if (!keeps(t, &bytes, o, i, memory, fused, there)) continue;
+            if (memory < 0 || p->memories[memory].first != i) continue;
+            const adept_program_memory *m = &p->memories[memory];
+            const int32_t root = t->root[memory];
+            const double weight_parts = t->weight_parts[root] * (experts[root] ? (double)t->mesh->expert_parts : 1.0);
+            if (m->param >= 0 && root != memory) { /* there until backward ends */
+                there[memory] = true;
+                if (!no_casts && (m->resident || m->kept_by >= 0))
+                    t->out->blocks[t->out->block_of[i]].copies_bytes += m->bytes / weight_parts;
+                continue;
+            }
+            if (m->resident || !keeps(t, &bytes, o, i, memory, fused, there)) continue;
             if (fused && is_cast) { /* of the same activations for several products: one */
                 const bool again = cast[t->gathered[tensor]];
                 cast[t->gathered[tensor]] = true;
                 if (again) continue;
             }
-            if (p->memories[memory].param >= 0) /* a cast of weights that autocast does not keep */
-                bytes /= t->weight_parts[t->root[memory]] * t->divisions[i].experts;
-            else
-                bytes *= t->share[memory] > 0.0 ? t->share[memory] : 1.0 / (double)t->mesh->cp;
+            bytes *= t->share[memory] > 0.0 ? t->share[memory] : 1.0 / (double)t->mesh->cp;
             adept_rank_block *b = &t->out->blocks[t->out->block_of[p->memories[memory].kept_by]];
             b->saved_bytes += bytes;
             if (t->out->is_core[i] && kind_of(t, o)->shard != ADEPT_SHARD_HEADS) b->core_bytes += bytes;
@@ -838,7 +848,7 @@ static adept_status partition(partitioner *t)
         find_last_blocks(t, last);
         sum_weights(t, element_bytes, experts, trains, last);
         sum_inputs(t);
-        if (!(t->profile->mode == ADEPT_MODE_INFER ? sum_alive(t) : sum_kept(t)))
+        if (!(t->profile->mode == ADEPT_MODE_INFER ? sum_alive(t) : sum_kept(t, experts)))
             status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
     }
     free(element_bytes);

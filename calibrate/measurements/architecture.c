@@ -78,20 +78,22 @@ typedef struct sizes {
     int64_t experts, top_k, expert_ffn, shared_experts;
 } sizes;
 
+#define LAYERS "layers num_layers n_layers num_hidden_layers"
+#define HIDDEN "hidden d_model hidden_size"
 /* X(size, the column's names) */
 #define SIZE_LIST(X)                                                                                                   \
-    X(layers, "layers num_layers n_layers")                                                                            \
-    X(hidden, "hidden d_model hidden_size")                                                                            \
-    X(heads, "heads num_heads n_heads")                                                                                \
-    X(kv_heads, "kv_heads num_kv_heads")                                                                               \
-    X(head_dim, "head_dim")                                                                                            \
-    X(ffn, "ffn ffn_hidden d_ff")                                                                                      \
+    X(layers, LAYERS)                                                                                                  \
+    X(hidden, HIDDEN)                                                                                                  \
+    X(heads, "heads num_heads n_heads num_attention_heads")                                                            \
+    X(kv_heads, "kv_heads num_kv_heads num_key_value_heads num_query_groups")                                          \
+    X(head_dim, "head_dim kv_channels")                                                                                \
+    X(ffn, "ffn ffn_hidden d_ff ffn_hidden_size intermediate_size")                                                    \
     X(vocab, "vocab vocab_size")                                                                                       \
     X(params, "params")                                                                                                \
-    X(experts, "experts num_experts")                                                                                  \
-    X(top_k, "top_k topk")                                                                                             \
-    X(expert_ffn, "expert_ffn")                                                                                        \
-    X(shared_experts, "shared_experts")
+    X(experts, "experts num_experts n_routed_experts")                                                                 \
+    X(top_k, "top_k topk num_experts_per_tok moe_router_topk")                                                         \
+    X(expert_ffn, "expert_ffn moe_intermediate_size moe_ffn_hidden_size")                                              \
+    X(shared_experts, "shared_experts n_shared_experts")
 
 /* The cell of the first of these columns that there is; "": none, or it is empty. */
 static const char *cell_of(const adept_dataset_row *m, const char *names, char name[32])
@@ -110,13 +112,16 @@ static const char *cell_of(const adept_dataset_row *m, const char *names, char n
 
 static adept_status read_size(int64_t *out, const adept_dataset_row *m, const char *names, adept_error *err)
 {
-    char name[32];
+    char name[32], word[64];
     const char *text = cell_of(m, names, name);
     double value;
 
     *out = 0;
-    if (!*text) return ADEPT_OK;
-    if (!adept_number_parse(&value, text) || value != floor(value) || value < 0 || value > 0x1p53)
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text, " \t"), text);
+    if (adept_row_says_nothing(text) || strcasecmp(text, "none") == 0) return ADEPT_OK;
+    const char *rest = text + strlen(word);
+    if (rest[strspn(rest, " \t")] || !adept_number_parse(&value, word) || value != floor(value) || value < 0 ||
+        value > 0x1p53)
         return adept_row_fail(m, name, err, "'%.60s' is not a whole number from 0 to 2^53", text);
     *out = (int64_t)value;
     return ADEPT_OK;
@@ -133,18 +138,28 @@ static adept_status read_sizes(sizes *s, const adept_dataset_row *m, adept_error
     return status;
 }
 
+bool adept_column_is_layers(const char *name)
+{
+    for (const char *at = LAYERS; *at; at += strspn(at, " ")) {
+        const size_t n = strcspn(at, " ");
+        if (strlen(name) == n && strncmp(at, name, n) == 0) return true;
+        at += n;
+    }
+    return false;
+}
+
 const char *adept_row_layers(const adept_dataset_row *m)
 {
     char name[32];
 
-    return cell_of(m, "layers num_layers n_layers", name);
+    return cell_of(m, LAYERS, name);
 }
 
 bool adept_row_has_architecture(const adept_dataset_row *m)
 {
     char name[32];
 
-    return *adept_row_layers(m) && *cell_of(m, "hidden d_model hidden_size", name);
+    return *adept_row_layers(m) && *cell_of(m, HIDDEN, name);
 }
 
 /* ---- what is not said ---- */
@@ -161,7 +176,8 @@ static void fill(sizes *s, adept_dataset_row *m, const char *family, bool gated,
         /* Heads as wide as usual, as many as tensor-parallel ranks can share. */
         s->heads = s->hidden / USUAL_HEAD_WIDTH;
         if (s->heads < ranks) s->heads = ranks;
-        while (s->heads > 1 && (s->hidden % s->heads != 0 || s->heads % ranks != 0))
+        while (s->heads > 1 && (s->hidden % s->heads != 0 || s->heads % ranks != 0 ||
+                                (s->kv_heads > 0 && s->heads % s->kv_heads != 0)))
             s->heads--;
         m->unsaid |= ADEPT_UNSAID_HEADS;
     }
@@ -219,9 +235,8 @@ static const char *choose(adept_dataset_row *m, const sizes *s, const char *gate
         return old ? "qwen2_moe" : family;
     }
     /* by its traits; without a word of a gate, gated as families of today are, but GPT and what is as wide */
-    const bool gate = *gated ? *gated == '1'
-                             : strncmp(name, "gpt", 3) != 0 && strstr(m->model_name, "gpt") != m->model_name &&
-                                   (experts || s->ffn != 4 * s->hidden);
+    const bool gpt = strncmp(name, "gpt", 3) == 0 || strstr(m->model_name, "gpt") == m->model_name,
+               gate = *gated ? *gated == '1' : experts || (!gpt && s->ffn != 4 * s->hidden);
     if (!*gated) m->unsaid |= ADEPT_UNSAID_GATED;
     if (experts) return !gate ? NULL : s->shared_experts > 0 ? "qwen2_moe" : "mixtral";
     return gate ? "llama" : grouped ? "nemotron" : "gpt2";

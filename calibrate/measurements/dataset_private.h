@@ -52,8 +52,13 @@ typedef struct adept_row_cells {
 /** A word of the program for one that rows say in a column: FULL_SHARD is full. @return text, where it is none of those
  */
 const char *adept_row_program_word(const char *column, const char *text);
-/** "zero1", "zero1_group8"; group 0: not said. @return false: it is none */
+/** "-", "n/a" and their like: the cell is as an empty one. */
+bool adept_row_says_nothing(const char *text);
+/** "zero1", "ZeRO Stage 1", "zero1_group8"; group 0: not said. @return false: it is none */
 bool adept_row_zero_word(const char *text, int *stage, int64_t *group);
+/** Samples and seconds of a step by what the row says of tokens, before all else of a row of layouts is settled.
+ *  @return ADEPT_E_INVALID: its columns contradict each other */
+adept_status adept_row_settle_tokens(adept_dataset_row *m, const adept_row_cells *given, adept_error *err);
 /** Fill in what a row of layouts does not say, and mark it in m->unsaid. */
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given);
 /** What of it the board decides, once m->hw is known. */
@@ -69,6 +74,8 @@ adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m
 
 /** Do a model's sizes stand in the row's columns? */
 bool adept_row_has_architecture(const adept_dataset_row *m);
+/** Is it a column for how many blocks there are? */
+bool adept_column_is_layers(const char *name);
 /** How many blocks, as the row writes it in any of its columns for that; "": it does not. */
 const char *adept_row_layers(const adept_dataset_row *m);
 /** The model of these sizes, "adept:llama?layers=32&..."; what they do not say is marked in m->unsaid. @param spec  in

@@ -11,53 +11,74 @@
 
 /* ---- words ---- */
 
-/* Small letters and digits count, and ':': "ZeRO-3", "zero_3" and "zero 3" are zero3. */
+/* Letters and digits count, and ':' and ';': "ZeRO-3", "zero_3" and "zero 3" are zero3. */
 static const struct {
     const char *column, *rows, *program;
 } words[] = {
-    {"fsdp", "none noshard ddp dp no off false 0 zero0 stage0 zerostage0", "none"},
-    {"fsdp", "full fsdp fsdp1 fsdp2 fullshard", "full"},
+    {"fsdp", "none noshard nosharding ddp dp no off false 0 zero0 stage0 zerostage0 disabled", "none"},
+    {"fsdp", "full fsdp fsdp1 fsdp2 fullshard fullyshard fullysharded true yes on", "full"},
     {"fsdp", "grad shardgradop", "grad"},
     {"fsdp", "hybrid hybridshard hsdp", "hybrid:8"},
-    {"fsdp", "zero1 stage1 zerostage1", "zero1"},
-    {"fsdp", "zero2 stage2 zerostage2", "zero2"},
-    {"fsdp", "zero3 stage3 zerostage3", "zero3"},
-    {"activation_checkpoint", "none no off false 0", "none"},
-    {"activation_checkpoint", "full true yes on 1 all uniform", "full"},
-    {"activation_checkpoint", "selective selectiveop selectiveac op", "selective"},
+    {"fsdp", "distributedoptimizer distopt shardedoptimizer", "zero1"},
+    {"activation_checkpoint", "none no off false 0 disabled norecompute norecomputation", "none"},
+    {"activation_checkpoint",
+     "full true yes on 1 all uniform fullrecompute fullrecomputation fullac fullcheckpointing "
+     "fullactivationcheckpointing fullactivationcheckpoint alllayers everylayer",
+     "full"},
+    {"activation_checkpoint",
+     "selective selectiveop selectiveac sac op opselective peropsac selectiverecompute selectiverecomputation "
+     "selectiveactivationcheckpointing selectivecheckpointing coreattn coreattention",
+     "selective"},
     {"attention",
-     "flashattn flashattn2 flashattn3 flashattention flashattention2 flashattention3 flash2 flash3 fa1 fa2 fa3 "
-     "te cudnn xformers memoryefficient",
+     "fa flashattn flashattn2 flashattn3 flashattention flashattention2 flashattention3 flash2 flash3 fa1 fa2 fa3 "
+     "te transformerengine cudnn xformers memoryefficient memefficient flex flexattention splash triton",
      "fused"},
+    {"attention", "math naive standard vanilla", "eager"},
+    {"mode", "pretrain pretraining training", "train"},
     {"precision", "torchbfloat16 bf16mixed mixedbf16 bfloat16mixed mixedbfloat16 ampbf16 bf16amp autocastbf16", "bf16"},
     {"precision", "torchfloat16 fp16mixed mixedfp16 16mixed float16mixed ampfp16 fp16amp autocastfp16", "fp16"},
+    {"precision", "bf16true purebf16 bf16pure", "pure-bf16"},
+    {"precision", "fp16true purefp16 fp16pure", "pure-fp16"},
     {"precision",
-     "fp8hybrid fp8delayed fp8current fp8currentscaling fp8delayedscaling fp8tensorwise fp8e4m3 float8 "
+     "fp8te fp8hybrid fp8delayed fp8current fp8currentscaling fp8delayedscaling fp8tensorwise fp8e4m3 e4m3 float8 "
      "float8tensorwise fp8cs fp8ds",
      "fp8"},
     {"precision", "fp8rowwise float8rowwise", "fp8:row"},
     {"precision", "fp8blockwise fp8blockscaling fp8subchannel", "fp8:block"},
     {"precision", "fp8mx mxfp8", "mxfp8"},
-    {"schedule", "interleaved1f1b interleaved", "interleaved"},
+    {"schedule", "onefoneb noninterleaved 1f1bnoninterleaved noninterleaved1f1b pipedreamflush", "1f1b"},
+    {"schedule", "interleaved1f1b 1f1binterleaved interleaved", "interleaved"},
     {"schedule", "zb zbh1 zb1p zerobubble interleavedzerobubble", "zb1p"},
     {"schedule", "zbv zbvzerobubble", "zbv"},
-    {"optimizer", "fusedadam adamfused distributedadam distributedfusedadam", "adam"},
-    {"optimizer", "fusedadamw adamwfused distributedadamw", "adamw"},
-    {"compile", "true yes on 1", "1"},
-    {"compile", "false no off none 0", "0"},
+    {"optimizer", "fusedadam adamfused distributedadam distributedfusedadam megatronadam", "adam"},
+    {"optimizer",
+     "fusedadamw adamwfused adamwtorch adamwtorchfused distributedadamw decoupledadamw decoupledadamwfused", "adamw"},
+    {"optimizer", "8bitadamw adamwbnb8bit pagedadamw8bit", "adamw8bit"},
+    {"status", "success successful succeeded passed completed", "ok"},
+    {"status", "outofmemory cudaoom cudaoutofmemory", "oom"},
+    {"compile", "true yes on 1 torchcompile inductor", "1"},
+    {"compile", "false no off none 0 eager", "0"},
     {"gated", "true yes on 1 swiglu geglu glu silu", "1"},
     {"gated", "false no off none 0 gelu relu", "0"},
 };
 
+static void only_letters(char *plain, size_t size, const char *text)
+{
+    size_t n = 0;
+
+    for (const char *at = text; *at && n + 1 < size; at++)
+        if (!strchr("-_. ()/", *at)) plain[n++] = adept_lower(*at);
+    plain[n] = '\0';
+}
+
 const char *adept_row_program_word(const char *column, const char *text)
 {
     char plain[64];
-    size_t n = 0, length;
+    size_t length;
 
-    for (const char *at = text; *at && n + 1 < sizeof plain; at++)
-        if (!strchr("-_. ", *at)) plain[n++] = adept_lower(*at);
-    plain[n] = '\0';
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    only_letters(plain, sizeof plain, text);
+    const size_t n = strlen(plain);
+    for (size_t i = 0; n > 0 && i < sizeof words / sizeof *words; i++) {
         if (strcmp(words[i].column, column) != 0) continue;
         for (const char *at = words[i].rows; *at; at += length + (at[length] == ' ')) {
             length = strcspn(at, " ");
@@ -72,16 +93,32 @@ const char *adept_row_program_word(const char *column, const char *text)
     return text;
 }
 
+bool adept_row_says_nothing(const char *text)
+{
+    static const char *const nothing[] = {"", "-", "--", "n/a", "na", "null", "?"};
+
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+        if (strcasecmp(text, nothing[i]) == 0) return true;
+    return false;
+}
+
 bool adept_row_zero_word(const char *text, int *stage, int64_t *group)
 {
+    static const char *const begins[] = {"deepspeedzerostage", "deepspeedzero", "zerostage", "zero", "stage"};
+    char plain[64];
     double number = 0;
+    size_t i = 0;
 
-    if (strncasecmp(text, "zero", 4) != 0 || !strchr("0123", text[4]) || !text[4]) return false;
-    const char *rest = text + 5;
-    if (*rest && (strncmp(rest, "_group", 6) != 0 || !adept_number_parse(&number, rest + 6) ||
+    only_letters(plain, sizeof plain, text);
+    while (i < sizeof begins / sizeof *begins && strncmp(plain, begins[i], strlen(begins[i])) != 0)
+        i++;
+    if (i == sizeof begins / sizeof *begins) return false;
+    const char *at = plain + strlen(begins[i]);
+    if (!*at || !strchr("0123", *at)) return false;
+    if (at[1] && (strncmp(at + 1, "group", 5) != 0 || !adept_number_parse(&number, at + 6) ||
                   number != floor(number) || number < 1 || number > ADEPT_SIZED_MOST))
         return false;
-    *stage = text[4] - '0';
+    *stage = *at - '0';
     *group = (int64_t)number;
     return true;
 }
@@ -188,6 +225,52 @@ static void settle_length(adept_dataset_row *m)
     if (m->seq_length > 0) m->input = "";
 }
 
+/* The number of a column that the program has no word for; 0: nothing stands there. */
+static adept_status read_number(double *out, const adept_dataset_row *m, const char *column, adept_error *err)
+{
+    const char *text = adept_dataset_row_text(m, column);
+
+    *out = 0;
+    if (!text || adept_row_says_nothing(text) || (adept_number_parse(out, text) && *out >= 0)) return ADEPT_OK;
+    return adept_row_fail(m, column, err, "'%.60s' is not a number from 0 on", text);
+}
+
+/* No step of training has so many sequences: a batch that large is of tokens. */
+#define MOST_SEQUENCES 0x1p19
+/* Throughputs are rounded. */
+#define SAME_TOKENS 0.1
+
+adept_status adept_row_settle_tokens(adept_dataset_row *m, const adept_row_cells *given, adept_error *err)
+{
+    int64_t *samples = &m->run.global_batch;
+    double rate, tokens;
+
+    if (!adept_row_has_architecture(m)) return ADEPT_OK;
+    settle_length(m);
+    const double length = (double)m->seq_length, pass = (double)or_one(m->batch_size) * (double)or_one(m->run.dp);
+    adept_status status = read_number(&rate, m, "tokens_per_s_per_gpu", err);
+    if (status == ADEPT_OK) status = read_number(&tokens, m, "global_batch_tokens", err);
+    if (status != ADEPT_OK || length == 0) return status;
+    rate *= given->gpus ? (double)m->run.gpus : 0;
+    if (tokens == 0 && !given->grad_accum && rate > 0 && !isnan(m->step_time_s)) tokens = rate * m->step_time_s;
+    const double passes = round(tokens / length / pass);
+    if (*samples == 0 && passes * pass < MOST_SEQUENCES && fabs(passes * pass * length / tokens - 1) < SAME_TOKENS)
+        *samples = (int64_t)(passes * pass);
+    if (*samples == 0) return ADEPT_OK;
+    const double step_s = rate > 0 ? (double)*samples * length / rate : NAN;
+    if (isnan(m->step_time_s)) m->step_time_s = step_s;
+    if (fabs(step_s / length / m->step_time_s - 1) < SAME_TOKENS && *samples % m->seq_length == 0)
+        *samples /= m->seq_length; /* tokens */
+    else if (fabs(step_s / m->step_time_s - 1) > SAME_TOKENS)
+        return adept_row_fail(m, "global_batch", err,
+                              "%lld sequences of %.0f tokens would take %.4g s by tokens_per_s_per_gpu",
+                              (long long)*samples, length, step_s);
+    if ((double)*samples >= MOST_SEQUENCES)
+        return adept_row_fail(m, "global_batch", err, "%lld sequences: tokens stand in a column global_batch_tokens",
+                              (long long)*samples);
+    return ADEPT_OK;
+}
+
 /* "custom:0/8/14/20/26": where stages begin and end, in modules. Those that are no blocks stand before the first
  * block, but for the head behind the last: measured stages of Perseus's GPT-3 (27 modules, 24 blocks) take times of 6,
  * 6, 7 and 5 blocks with 0/8/14/21/27, and its BERT's (26) of 7, 6, 6 and 5. */
@@ -256,7 +339,6 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     adept_run *run = &m->run;
     const double replica = (double)or_one(run->tp) * (double)or_one(run->pp) * (double)or_one(run->cp);
 
-    if (adept_row_has_architecture(m)) settle_length(m);
     if (!given->nodes) run->nodes = 0; /* as many as servers of the usual kind hold so many GPUs */
     if (!given->gpus && replica <= 0x1p31 && (double)or_one(run->dp) * replica <= 0x1p31) {
         run->gpus = (int64_t)replica * or_one(run->dp);

@@ -136,9 +136,34 @@ static adept_status missing_column(const adept_csv *csv, const adept_dataset *d,
     return adept_csv_fail(csv, "column %s is missing from the header", name);
 }
 
-/* Other names of columns. */
+/* Other names of columns: as trainers have them, too. */
 static const char *const other_names[][2] = {
-    {"micro_batch", "batch_size"}, {"sequence_parallel", "sp"}, {"vp", "virtual_stages"}, {"sharding", "fsdp"}};
+    {"micro_batch", "batch_size"},
+    {"micro_batch_size", "batch_size"},
+    {"mbs", "batch_size"},
+    {"global_batch_size", "global_batch"},
+    {"gbs", "global_batch"},
+    {"sequence_parallel", "sp"},
+    {"vp", "virtual_stages"},
+    {"vpp", "virtual_stages"},
+    {"sharding", "fsdp"},
+    {"zero_stage", "zero"},
+    {"tensor_parallel", "tp"},
+    {"tensor_parallel_size", "tp"},
+    {"tensor_model_parallel_size", "tp"},
+    {"pipeline_parallel", "pp"},
+    {"pipeline_parallel_size", "pp"},
+    {"pipeline_model_parallel_size", "pp"},
+    {"context_parallel", "cp"},
+    {"context_parallel_size", "cp"},
+    {"expert_parallel", "ep"},
+    {"expert_parallel_size", "ep"},
+    {"expert_model_parallel_size", "ep"},
+    {"data_parallel", "dp"},
+    {"data_parallel_size", "dp"},
+    {"recompute", "activation_checkpoint"},
+    {"activation_checkpointing", "activation_checkpoint"},
+};
 #define N_OTHER_NAMES (sizeof other_names / sizeof *other_names)
 
 /* Columns of what cannot be predicted yet. What is said must be what is predicted. */
@@ -159,7 +184,7 @@ static const char *column_at(size_t index)
 static int column_of(const char *name)
 {
     for (size_t i = 0; i < N_OTHER_NAMES; i++)
-        if (strcmp(other_names[i][0], name) == 0) name = other_names[i][1];
+        if (strcasecmp(other_names[i][0], name) == 0) name = other_names[i][1];
     for (int k = 0; k < N_KNOWN; k++)
         if (strcmp(known[k].name, name) == 0) return k;
     return -1;
@@ -205,7 +230,7 @@ static const char *meant(const char *name)
     size_t n = strlen(name);
 
     for (size_t i = 0; column_at(i); i++)
-        if (strcmp(column_at(i), name) == 0) return NULL;
+        if (strcmp(column_at(i), name) == 0 || column_of(name) >= 0) return NULL;
     if (n >= sizeof plain) return NULL;
     for (size_t i = 0; i <= n; i++)
         plain[i] = strchr("- .", name[i]) && name[i] ? '_' : adept_lower(name[i]);
@@ -289,7 +314,9 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
     int stage;
     int64_t group;
     if (column == COLUMN_fsdp && adept_row_zero_word(text, &stage, &group)) { /* DeepSpeed's word */
+        static const char *const stages[] = {"none", "zero1", "zero2", "zero3"};
         m->run.zero = stage + 1;
+        if (group == 0) m->texts[column] = stages[stage];
         if (group > 0) m->run.fsdp = adept_sized(ADEPT_FSDP_HYBRID, (int)group);
         return ADEPT_OK;
     }
@@ -307,7 +334,7 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
                           adept_names_list(list, sizeof list, names));
 }
 
-static ADEPT_NAMES(word_for_nothing, "none", "no", "false", "off", "no_shard", "auto")
+static ADEPT_NAMES(word_for_nothing, "none", "no", "false", "off", "disabled", "no_shard", "auto")
 
 /* Does a cell say that nothing of the kind is done? @param parts  it counts parts, and all in one part is nothing */
 static bool says_nothing(const char *text, bool parts)
@@ -473,12 +500,14 @@ static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const lay
         if (given && status == ADEPT_OK) status = parse_cell(d, m, k, known[k].fallback, err);
     }
     for (size_t i = 0; i < l->n && status == ADEPT_OK; i++) {
+        const int k = l->known[i];
         const char *text =
-            l->known[i] >= 0 ? trimmed(d->arena, &csv->cells[i]) : adept_arena_strdup(d->arena, csv->cells[i].text);
+            k >= 0 ? trimmed(d->arena, &csv->cells[i]) : adept_arena_strdup(d->arena, csv->cells[i].text);
         if (!text) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
         cells[l->column[i]] = text;
-        if (l->known[i] < 0 || *text == '\0' || status != ADEPT_OK) continue;
-        const int k = l->known[i];
+        if (k < 0 || *text == '\0' || status != ADEPT_OK) continue;
+        if (l->layouts && (adept_row_says_nothing(text) || (known[k].kind >= COUNT && strcasecmp(text, "none") == 0)))
+            continue; /* tables of people and of Python */
         const char *before = said[k] ? m->texts[k] : NULL;
         status = parse_cell(d, m, k, text, err);
         said[k] = true;
@@ -527,8 +556,9 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
                                        said[COLUMN_execution] || said[COLUMN_compile],
                                        said[COLUMN_precision],
                                        said[COLUMN_ep]};
-        adept_row_settle(&m, &given);
-        status = adept_row_settle_clocks(&m, err);
+        status = adept_row_settle_tokens(&m, &given, err);
+        if (status == ADEPT_OK) adept_row_settle(&m, &given);
+        if (status == ADEPT_OK) status = adept_row_settle_clocks(&m, err);
     }
     if (status == ADEPT_OK) status = check_row(&m, d->listing, err);
     if (status != ADEPT_OK) return status;
@@ -545,12 +575,13 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
 /* Columns of an architecture or of how it is shared out. */
 static bool is_of_layouts(const adept_dataset *d, const layout *l)
 {
-    static const char *const names[] = {
-        "layers", "tp", "pp", "cp", "ep", "fsdp", "zero", "sharding", "activation_checkpoint"};
-
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (strcmp(d->columns.names[l->column[i]], names[k]) == 0) return true;
+    for (size_t i = 0; i < l->n; i++) {
+        const int k = l->known[i];
+        if (k == COLUMN_tp || k == COLUMN_pp || k == COLUMN_cp || k == COLUMN_ep || k == COLUMN_fsdp ||
+            k == COLUMN_zero || k == COLUMN_activation_checkpoint ||
+            adept_column_is_layers(d->columns.names[l->column[i]]))
+            return true;
+    }
     return false;
 }
 

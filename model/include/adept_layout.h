@@ -96,6 +96,9 @@ ADEPT_API adept_status adept_layout_find_slack(adept_layout_prediction *layout, 
 ADEPT_API adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_profile *prof,
                                                 const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
+/** Does it fit only if little is lost to fragmentation? Its step fits, and its peak may be higher than the memory. */
+bool adept_layout_is_near(const adept_layout_prediction *layout);
+
 /* ---- many layouts ---- */
 
 /* Of a step; of a generation, of one of all its tokens: ADEPT_LAYOUT_TOKEN is the same as ADEPT_LAYOUT_ENERGY there. */
@@ -180,8 +183,9 @@ typedef struct adept_layout_search {
     adept_shard shard;             /* only this part of the layouts */
     uint64_t end_ns;               /* of adept_clock_ns(): it gives up then; 0: never */
     /* found */
-    size_t n_best, n_front;        /* that fit, by the goal; none of them better in time and joules */
-    adept_found_layout best[ADEPT_MOST_FOUND], front[ADEPT_MOST_FOUND];
+    size_t n_best, n_safe, n_front; /* by the goal: that fit, that fit whatever is lost to fragmentation; none of them
+                                       better in time and joules */
+    adept_found_layout best[ADEPT_MOST_FOUND], safe[ADEPT_MOST_FOUND], front[ADEPT_MOST_FOUND];
     double searched, illegal, too_large, too_slow;
     adept_found_layout unbounded;  /* of a generation, the best of those that fit; its value 0: there is none */
 } adept_layout_search;
@@ -193,8 +197,9 @@ typedef struct adept_layout_search {
  * @return ADEPT_E_USAGE where nothing can be asked so, and past `end_ns`; that none fits is no error
  */
 ADEPT_API adept_status adept_layouts_search(adept_layout_search *search, adept_error *err);
-/** Keep one of another search among the best of this one, or on its front, as if it had been tried here. */
-void adept_layouts_keep(adept_layout_search *search, const adept_found_layout *found, bool on_front);
+typedef enum adept_layout_list { ADEPT_LAYOUTS_BEST, ADEPT_LAYOUTS_SAFE, ADEPT_LAYOUTS_FRONT } adept_layout_list;
+/** Keep one of another search among those of this one, as if it had been tried here. */
+void adept_layouts_keep(adept_layout_search *search, const adept_found_layout *found, adept_layout_list list);
 
 /** "layout": {...} of CONTRACT, behind other members. */
 struct adept_json_writer;

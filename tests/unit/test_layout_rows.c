@@ -200,6 +200,12 @@ static void words_of_rows(void **state)
         {"8,8,ZeRO-3,FlashAttention-2,True,,,,,", 0, 4, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, 0, false, 1},
         {"8,8,zero_stage_2,FA3,False,,,,,", 0, 3, ADEPT_ATTENTION_FUSED, 0, 0, false, 1},
         {"8,8,DDP,te,full:uniform:4,,,,,", 0, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, 0, false, 1},
+        {"8,8,ZeRO Stage 1 (group 4),math,SAC,-,n/a,None,NA,", ADEPT_FSDP_HYBRID | 4 << 4, 2, ADEPT_ATTENTION_EAGER,
+         ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
+        {"8,8,DistOpt,SDPA,core_attn,disabled,,,,", 0, 2, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_SELECTIVE, 0, false,
+         1},
+        {"8,8,fully_shard,cudnn,Full recompute,,,,,", ADEPT_FSDP_FULL, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL,
+         0, false, 1},
         {"8,1,zero1,auto,none,1,,1,8,", 0, 0, 0, 0, 0, false, 1}, /* nobody to share with; sp does nothing without tp */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -229,6 +235,65 @@ static void words_of_rows(void **state)
         assert_non_null(strstr(d->unused[0].why, "' is not one of "));
         adept_dataset_free(d);
     }
+}
+
+/* Columns as trainers call them, and other words in those that are no layout's. */
+static void names_of_columns(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse(
+        "model,step_time_s,peak_memory_bytes,gpus,num_layers,hidden_size,GBS,MBS,tensor_model_parallel_size,"
+        "pipeline_parallel,vpp,zero_stage,recompute,mode,status,optimizer,precision,schedule\n"
+        "m,1,,16,4, 64 ,8,2,2,2,2,1,full,pre-training,Success,decoupled_adamw,BF16 (true),Interleaved 1F1B\n"
+        "m,,,16,4,64,8,2,2,2,None,0,-,Pretrain,CUDA out of memory,distributed_fused_adam,fp8 current scaling,"
+        "1F1B (non-interleaved)\n"
+        "m,1,,16,4,64,8,2,2,2,,0,,fly,,,,\n");
+    assert_int_equal(d->n, 2);
+    for (size_t i = 0; i < d->n; i++) {
+        const adept_dataset_row *m = &d->rows[i];
+        assert_true(m->layouts && m->run.tp == 2 && m->run.pp == 2 && m->batch_size == 2 && m->run.global_batch == 8);
+        assert_int_equal(m->grad_accum, 1); /* 8 / (2 x dp 4) */
+        assert_int_equal(m->mode, ADEPT_MODE_TRAIN);
+        assert_int_equal(m->run.virtual_stages, i == 0 ? 2 : 1);
+        assert_int_equal(m->run.zero, i == 0 ? 2 : 1);
+        assert_int_equal(m->status, i == 0 ? ADEPT_ROW_OK : ADEPT_ROW_OOM);
+        assert_int_equal(m->precision, i == 0 ? ADEPT_PURE_BF16 : ADEPT_FP8);
+        assert_string_equal(m->optimizer, i == 0 ? "adamw" : "adam");
+    }
+    assert_int_equal(d->n_unused, 1);
+    assert_non_null(strstr(d->unused[0].why, "column mode: 'fly' is not one of"));
+    adept_dataset_free(d);
+}
+
+/* A batch in tokens, throughputs, and rows that contradict themselves. */
+static void tokens(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse(
+        "model,step_time_s,layers,hidden,gpus,dp,seq_length,micro_batch,global_batch,global_batch_tokens,"
+        "tokens_per_s_per_gpu\n"
+        "m,2,2,64,8,8,512,2,,32768,\n"       /* 64 sequences */
+        "m,2,2,64,8,8,512,2,,,2040\n"        /* 2040 x 8 x 2 / 512 = 63.75: the nearest multiple of 16 is 64 */
+        "m,,2,64,8,8,512,2,64,,2048\n"       /* 64 x 512 / (2048 x 8) = 2 s */
+        "m,2,2,64,8,8,512,2,32768,,2048\n"   /* tokens, says the throughput */
+        "m,2,2,64,8,8,512,2,64,,4096\n"      /* 1 s */
+        "m,2,2,64,8,8,512,2,4194304,,\n"
+        "m,2,2,64,8,8,512,2,,4M,\n");
+    assert_int_equal(d->n, 4);
+    for (size_t i = 0; i < d->n; i++) {
+        assert_int_equal(d->rows[i].run.global_batch, 64);
+        assert_int_equal(d->rows[i].grad_accum, 4);
+        assert_float_equal(d->rows[i].step_time_s, 2, 1e-12);
+        assert_int_equal(d->rows[i].unsaid & ADEPT_UNSAID_GLOBAL_BATCH, 0);
+    }
+    static const char *const why[] = {
+        "column global_batch: 64 sequences of 512 tokens would take 1 s by tokens_per_s_per_gpu",
+        "column global_batch: 4194304 sequences: tokens stand in a column global_batch_tokens",
+        "column global_batch_tokens: '4M' is not a number from 0 on"};
+    assert_int_equal(d->n_unused, 3);
+    for (size_t i = 0; i < d->n_unused; i++)
+        assert_string_equal(d->unused[i].why, why[i]);
+    adept_dataset_free(d);
 }
 
 /* Passes of a step, GPUs and micro-batches that no cell says. */
@@ -479,7 +544,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_of_four), cmocka_unit_test(regret_of_four),
         cmocka_unit_test(architectures), cmocka_unit_test(architectures_listed),
-        cmocka_unit_test(words_of_rows), cmocka_unit_test(unsaid),
+        cmocka_unit_test(words_of_rows), cmocka_unit_test(names_of_columns),
+        cmocka_unit_test(tokens),        cmocka_unit_test(unsaid),
         cmocka_unit_test(precision_unsaid),
         cmocka_unit_test(by_stage),      cmocka_unit_test(noted),
         cmocka_unit_test(said_twice),    cmocka_unit_test(report),

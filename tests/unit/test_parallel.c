@@ -129,6 +129,21 @@ static void bubbles(void **state)
     near(v2.bubble_s, others_s(&v2) / 2.0, 1e-12);
     near(zb.bubble_s, others_s(&zb) / 3.0, 1e-12);
     assert_true(v.bubble_s == 0.0);
+    /* 2 micro-batches cannot fill 4 stages. Of F = B = W = T/3: on the way through them 4 (F + B) and then W, or half
+     * of it with two visits, and F + B more, or half: ZB1P 3 + 2/3 T, ZBV (17/6 + 1/3) T, of which 2 T are computing */
+    for (int visits = 1; visits <= 2; visits++) {
+        const adept_layout_prediction few =
+            predict(w, (adept_run){.pp = 4,
+                                   .schedule = visits == 1 ? ADEPT_PIPELINE_ZB1P : ADEPT_PIPELINE_ZBV,
+                                   .global_batch = 4});
+        const adept_stage_prediction *slow = &few.stages[few.slowest];
+        double path_s = slow->backward_s / 2 / visits + (slow->micro_s - slow->backward_s / 2) / visits;
+        for (size_t i = 0; i < 4; i++)
+            path_s += few.stages[i].micro_s - few.stages[i].backward_s / 2;
+        near(few.bubble_s, path_s - 2 * slow->micro_s, 1e-9);
+        assert_true(few.bubble_s > 0.8 * slow->micro_s);
+        assert_true(few.prediction.bound != ADEPT_BOUND_LAUNCH || few.rest_s > few.compute_s);
+    }
     /* middle stages are alike: 4 of 16 blocks, without embedding and head */
     assert_true(plain.stages[1].blocks == 4.0 && plain.stages[1].micro_s == plain.stages[2].micro_s);
     assert_int_equal(plain.slowest, 3);

@@ -144,9 +144,26 @@ static void put_columns(adept_row_writer *w, const adept_planned_layout *planned
     adept_column_number(w, "step_time_s", ">step time", adept_units_time, p->step_time_s);
     adept_column_number(w, "energy_step_j", ">energy", adept_units_joule, p->energy_step_j);
     if (!isnan(planned->cost)) adept_column_number(w, "cost", ">cost", adept_units_digits, planned->cost);
-    adept_column_number(w, "peak_bytes", ">memory", adept_units_bytes, p->memory.peak_bytes);
+    adept_column_text(
+        w, "peak_bytes", ">memory",
+        adept_cell("%s%s", adept_layout_is_near(l) ? "near " : "", adept_units_bytes(p->memory.peak_bytes).s).s);
     adept_column_text(w, "waits_for", "beside computing, most for", adept_layout_waits_for(l));
     adept_row_end(w);
+}
+
+/* Of a first one that is at the edge of memory: what to take instead. */
+static adept_status print_safe(adept_cli *cli, const adept_layout_answer *a)
+{
+    const adept_layout_prediction *l = &a->best[0].layout;
+    const adept_memory *m = &l->prediction.memory;
+    adept_row_writer w = {0};
+    if (!a->is_near) return ADEPT_OK;
+    printf("\nThe first one is near the memory: it takes up to %s of %s if much is lost to fragmentation.\n",
+           adept_units_bytes(m->peak_bytes + l->fragmentation_bytes).s, adept_units_bytes(m->capacity_bytes).s);
+    puts(a->safe ? "The best that fits whatever is lost\n" : "None fits whatever is lost.");
+    if (!a->safe) return ADEPT_OK;
+    put_columns(&w, a->safe);
+    return adept_rows_end(cli, &w, stdout);
 }
 
 static void put_generation(adept_row_writer *w, const adept_planned_layout *planned, const adept_layout_answer *a,
@@ -306,6 +323,8 @@ static adept_status print_text(adept_cli *cli, const adept_layout_answer *a, con
         else
             put_columns(&w, &a->best[i]);
     adept_status status = adept_rows_end(cli, &w, stdout);
+    if (status != ADEPT_OK) return status;
+    status = print_safe(cli, a);
     if (status != ADEPT_OK) return status;
     if (s->unbounded.value > 0.0 && s->unbounded.number != s->best[0].number) print_unbounded(a);
     puts(generates(o) ? "\nTime and joules of a token: none is better in both"

@@ -315,20 +315,19 @@ static void print_reused(FILE *out, const adept_memory *m)
     fputc('\n', out);
 }
 
-/* Of the worst rank; near: what is said of fragmentation decides. */
+/* Of the worst rank. */
 static void print_layout_memory(FILE *out, const adept_predicted_step *r)
 {
     const adept_layout_prediction *l = r->layout;
     const adept_stage_prediction *s = &l->stages[l->worst];
     const adept_memory *m = &s->memory;
-    const bool near = m->fits && m->peak_bytes + l->fragmentation_bytes > m->capacity_bytes;
 
     fprintf(out, "\nMemory of a GPU%s: %s to %s of %s, %s\n", l->n_stages > 1 ? " of the worst stage" : "",
             adept_units_bytes(m->peak_bytes).s, adept_units_bytes(m->peak_bytes + l->fragmentation_bytes).s,
             adept_units_bytes(m->capacity_bytes).s,
-            near      ? "fits if little is lost to fragmentation"
-            : m->fits ? "fits"
-                      : "DOES NOT FIT");
+            adept_layout_is_near(l) ? "fits if little is lost to fragmentation"
+            : m->fits               ? "fits"
+                                    : "DOES NOT FIT");
     fprintf(out, "  weights %s, ", adept_units_bytes(m->weights_bytes).s);
     if (m->kv_bytes > 0) fprintf(out, "cache %s,\n", adept_units_bytes(m->kv_bytes).s);
     if (trains(r->profile))

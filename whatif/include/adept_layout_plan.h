@@ -58,6 +58,8 @@ typedef struct adept_layout_answer {
     size_t n_variants; /* 1: none was asked for */
     adept_planned_layout *best; /* by the goal */
     size_t n_best;
+    bool is_near;                     /* the first one fits only if little is lost to fragmentation */
+    const adept_planned_layout *safe; /* then the best that fits whatever is lost; NULL: there is none */
 } adept_layout_answer;
 
 /**

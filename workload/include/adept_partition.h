@@ -53,6 +53,7 @@ typedef struct adept_rank_block {
     double saved_bytes;           /* that autograd keeps of one micro-batch */
     double core_bytes;            /* of them what attention's core keeps: selective recomputation drops it */
     double pointwise_bytes;       /* of them what neither products nor attention made */
+    double copies_bytes;          /* of weights, that autocast makes and backward needs */
     double input_bytes;           /* that come from the block before */
     size_t n_kept;                /* of a generation: what a GPU's part of the cache takes */
     adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
