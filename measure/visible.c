@@ -332,8 +332,8 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
             is_used[list.sensor[i]] = true;
         }
         if (list.is_slice)
-            out->doubt = "a MIG instance has no power of its own, nor a partition or a die: that of its whole GPU is no "
-                         "measurement of it";
+            out->doubt = "a MIG instance has no power of its own, nor a partition or a die: that of its whole GPU is "
+                         "no measurement of it";
     }
     if (!out->doubt && makes_used > 1)
         out->doubt = "GPUs of several makes are measured, and a program uses one of them: --devices says which";

@@ -380,11 +380,16 @@ static void test_another_unit_without_a_limit(void **state)
         unsigned width;
         double mean_w;
         bool is_lost;
-    } cases[] = {{ADEPT_COMPONENT_NODE, ADEPT_WIDTH_ACPI, 0.25, true},    {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_IPMI, 1, true},
-                 {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_REDFISH, 60, false},  {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_METER, 0.4, false},
-                 {ADEPT_COMPONENT_NODE, 1, 0.4, false} /* a rail */,      {ADEPT_COMPONENT_GPU, 0, 0.2, true},
-                 {ADEPT_COMPONENT_GPU, 0, 3, false},                      {ADEPT_COMPONENT_BATTERY, 0, 0.008, true},
-                 {ADEPT_COMPONENT_BATTERY, 0, 1, false},                  {ADEPT_COMPONENT_CPU, 0, 0.04, false}};
+    } cases[] = {{ADEPT_COMPONENT_NODE, ADEPT_WIDTH_ACPI, 0.25, true},
+                 {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_IPMI, 1, true},
+                 {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_REDFISH, 60, false},
+                 {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_METER, 0.4, false},
+                 {ADEPT_COMPONENT_NODE, 1, 0.4, false} /* a rail */,
+                 {ADEPT_COMPONENT_GPU, 0, 0.2, true},
+                 {ADEPT_COMPONENT_GPU, 0, 3, false},
+                 {ADEPT_COMPONENT_BATTERY, 0, 0.008, true},
+                 {ADEPT_COMPONENT_BATTERY, 0, 1, false},
+                 {ADEPT_COMPONENT_CPU, 0, 0.04, false}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -103,14 +103,15 @@ adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job 
     free(g.is_used);
     if (status != ADEPT_OK) return status;
     if (s.time_s.n == 0 || !has_whole_step(r))
-        return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no region \"%s\" was marked from begin to end%s, so there is no row",
-                               path, ADEPT_STEP_REGION, o->skip > 0 ? " behind those that are skipped" : "");
+        return adept_error_set(&cli->err, ADEPT_E_INVALID,
+                               "%s: no region \"%s\" was marked from begin to end%s, so there is no row", path,
+                               ADEPT_STEP_REGION, o->skip > 0 ? " behind those that are skipped" : "");
     const char *doubt = g.visible.doubt;
     if (given && is_gpu && adept_number_parse(&gpus, given) && gpus != (double)g.visible.n)
         doubt = "the row says another number of GPUs than are measured; --devices says which they are";
     double power_w = doubt ? NAN : s.energy_j.total / s.time_s.total;
     if (is_gpu && !doubt && isnan(power_w))
-        doubt = "what they drew in these steps is not known: a warning says why, or the marks are not of this run's time";
+        doubt = "what they drew in these steps is not known: a warning says why, or the marks are of another clock";
     adept_row_begin(&w);
     put_words(&w, &o->row);
     put_words(&w, more);
