@@ -449,21 +449,34 @@ static void lose_the_stopped(const adept_recording *r, adept_track_state *track)
     adept_track_lose(track, "its counter stood still in the last %.3g s", still_s);
 }
 
-/* A board, or a machine, that draws less than a thousandth of the limit that it states tells another unit: drivers and
- * firmware mix W, mW and uW. */
+/* What such a device draws at least while it runs, where a driver or firmware chose the unit; of a plug its user says
+ * it. */
+static double least_w(const adept_sensor *sensor)
+{
+    const bool is_firmware = sensor->width >= ADEPT_WIDTH_ACPI && sensor->width < ADEPT_WIDTH_METER;
+
+    return sensor->component == ADEPT_COMPONENT_NODE && is_firmware ? 5
+           : sensor->component == ADEPT_COMPONENT_GPU               ? 0.5
+           : sensor->component == ADEPT_COMPONENT_BATTERY           ? 0.1
+                                                                    : 0;
+}
+
+/* A board, or a machine, that draws less than a thousandth of the limit that it states, or than any draws, tells
+ * another unit: drivers and firmware mix W, mW and uW. */
 static void lose_the_tiny(adept_track_state *track)
 {
     const adept_sensor *sensor = track->shown.sensor;
-    const double limit_w = sensor->most_power_w / ADEPT_PEAK;
+    const bool states_limit = sensor->component == ADEPT_COMPONENT_GPU || sensor->component == ADEPT_COMPONENT_NODE;
+    const double limit_w = states_limit ? sensor->most_power_w / ADEPT_PEAK : 0;
 
-    if (track->shown.n_samples < 2 || track->shown.lost || !(limit_w > 0) ||
-        (sensor->component != ADEPT_COMPONENT_GPU && sensor->component != ADEPT_COMPONENT_NODE))
-        return;
+    if (track->shown.n_samples < 2 || track->shown.lost) return;
     const adept_sample *first = track->samples, *last = first + track->shown.n_samples - 1;
     double mean_w = (last->energy_j - first->energy_j) / (last->time_s - first->time_s);
-    if (!(mean_w > 0) || mean_w >= 1e-3 * limit_w) return;
-    adept_track_lose(track, "it tells %s, less than a thousandth of its limit (%s): the unit is another one",
-                     adept_units_watt(mean_w).s, adept_units_watt(limit_w).s);
+    if (!(mean_w > 0) || mean_w >= fmax(1e-3 * limit_w, least_w(sensor))) return;
+    const bool by_limit = mean_w < 1e-3 * limit_w;
+    adept_track_lose(track, "it tells %s, less than %s (%s): the unit is another one", adept_units_watt(mean_w).s,
+                     by_limit ? "a thousandth of its limit" : "any such device draws",
+                     adept_units_watt(by_limit ? limit_w : least_w(sensor)).s);
     track->shown.is_contradicted = true;
 }
 

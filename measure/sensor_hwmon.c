@@ -155,7 +155,7 @@ static void find_intel_board(adept_sensor_search *search, const char *folder)
 
 /* What a meter is of, in the words of NVIDIA's Grace ("Module Power Socket 0", in the file power1_oem_info): a module
  * has the processor and the GPU on it, the processor its cores, its other parts and, as NVIDIA has it, its memory.
- * Without such a word it is of the machine. */
+ * Without such a word it is of the machine, or of the socket that it names. */
 #define BIT(name) (1u << ADEPT_COMPONENT_##name)
 static const struct {
     const char *word;
@@ -166,7 +166,7 @@ static const struct {
     {"CPU", 1, BIT(CORES)},
     {"SysIO", 1, ADEPT_SOLITARY},
     {"DRAM", 1, BIT(DRAM)},
-    {"GPU", 1, BIT(GPU)},
+    {"GPU", 2, BIT(GPU)}, /* beside the processor */
 };
 
 static void take_label(adept_sensor *sensor, const char *label)
@@ -174,13 +174,12 @@ static void take_label(adept_sensor *sensor, const char *label)
     const char *socket = strcasestr(label, "Socket ");
 
     sensor->width = ADEPT_WIDTH_ACPI;
+    if (socket)
+        snprintf(sensor->package, sizeof sensor->package, "-%.*s", (int)strspn(socket + 7, "0123456789"), socket + 7);
     for (size_t i = 0; i < sizeof rails / sizeof *rails; i++)
         if (strncasecmp(label, rails[i].word, strlen(rails[i].word)) == 0) {
             sensor->width = rails[i].width;
             sensor->contains = rails[i].contains;
-            if (socket)
-                snprintf(sensor->package, sizeof sensor->package, "-%.*s", (int)strspn(socket + 7, "0123456789"),
-                         socket + 7);
             return;
         }
 }

@@ -3,6 +3,7 @@
 #include "adept_clock.h"
 #include "adept_sensor.h"
 #include "nvml.h"
+#include "sysfs.h"
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -218,6 +219,14 @@ static void find_board(adept_sensor_search *search, adept_nvml *library, unsigne
     if (status != NVML_SUCCESS) {
         adept_sensor_missing(search, name, adept_nvml_help(status), "%s (NVML status %d)",
                              adept_nvml_text(library, status), status);
+        return;
+    }
+    adept_nvml_pci pci = {.bus_id = ""};
+    if (library->pci) library->pci(b.device, &pci);
+    const adept_sensor *same = adept_sensor_at(search, pci.bus_id);
+    if (same) {
+        adept_sensor_missing(search, name, "", "%.16s: the board of %s once more, which counts once", pci.bus_id,
+                             same->name);
         return;
     }
     int energy_status = get_energy(&b, &mj);

@@ -157,7 +157,8 @@ static void name_board(adept_sensor *sensor, const board *b)
 }
 
 /* A sensor of a device that answers. `device` ends with the PCI address: sensor_hwmon.c knows the board by it. */
-static void add_board(adept_sensor_search *search, const board *found, const device_facts *facts, const char *folder)
+static void add_board(adept_sensor_search *search, const board *found, const device_facts *facts, const char *folder,
+                      bool is_divided)
 {
     static const char *const gauges[] = {"sm_clock_hz", "memory_clock_hz", "power_limit_w", "gpu_use"};
     char name[64] = "AMD GPU";
@@ -179,6 +180,7 @@ static void add_board(adept_sensor_search *search, const board *found, const dev
     sensor->state = state;
     sensor->component = ADEPT_COMPONENT_GPU;
     name_board(sensor, found);
+    sensor->is_divided = is_divided;
     sensor->is_slow = true; /* some files of /sys a reading, under a lock that all users of the library share */
     sensor->resolution_j = step_j;
     if (count <= UINT32_MAX) sensor->range_j = step_j * ((double)UINT32_MAX + 1); /* it may be one of 32 bits */
@@ -192,6 +194,12 @@ static void add_board(adept_sensor_search *search, const board *found, const dev
              found->has_counter ? "rsmi_dev_energy_count_get" : "rsmi_dev_power_get", found->device);
 }
 
+/* aldebaran_ppt.c of Linux: only the first die of an MI250 has the board's energy and power. */
+static bool is_second_die(const device_facts *f)
+{
+    return f->energy_j == 0 && !(f->power_w > 0);
+}
+
 static void find_board(adept_sensor_search *search, library *lib, const device_facts *facts, uint32_t n,
                        uint32_t device)
 {
@@ -201,8 +209,10 @@ static void find_board(adept_sensor_search *search, library *lib, const device_f
      * own), the one that says most: a counter, or else power, or else the first. */
     size_t place = strcspn(facts[device].address, ".");
     uint32_t speaker = device;
+    bool is_divided = false;
     for (uint32_t i = n; i-- > 0 && place > 0;) {
         if (strncmp(facts[i].address, facts[device].address, place + 1) != 0) continue;
+        is_divided = is_divided || i != device;
         int says_more = (facts[i].energy_j > 0) - (facts[speaker].energy_j > 0);
         if (says_more == 0) says_more = (facts[i].power_w > 0) - (facts[speaker].power_w > 0);
         if (says_more > 0 || (says_more == 0 && i < speaker)) speaker = i;
@@ -216,14 +226,12 @@ static void find_board(adept_sensor_search *search, library *lib, const device_f
     if (speaker != device)
         adept_sensor_missing(search, name, "", "%s: of the same board as rocm device %" PRIu32 ", which counts once",
                              f->address, speaker);
-    else if (f->energy_j == 0 &&
-             !(f->power_w >
-               0)) /* aldebaran_ppt.c of Linux: only the first die of an MI250 has the board's energy and power */
+    else if (is_second_die(f))
         adept_sensor_missing(search, name, "", "%s has counted 0 J: a second die, counted with the first", f->address);
     else if (isnan(f->energy_j) && isnan(f->power_w))
         adept_sensor_missing(search, name, "", "%s states neither energy nor power", f->address);
     else if (!is_apu)
-        add_board(search, &found, f, folder);
+        add_board(search, &found, f, folder, is_divided || (device + 1 < n && is_second_die(&facts[device + 1])));
 }
 
 static void ask_device(device_facts *facts, library *lib, uint32_t device)

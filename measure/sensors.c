@@ -87,7 +87,7 @@ double adept_sensor_most_w(const adept_sensor *sensor)
 
 bool adept_says_nothing(double number)
 {
-    static const double ones[] = {0xffff, 0x7fffffff, 0xffffffff, 0x1p63, 0x1p64};
+    static const double ones[] = {0x7fff, 0xffff, 0x7fffffff, 0xffffffff, 0x1p63, 0x1p64};
 
     for (double unit = 1; unit <= 1e6; unit *= 1e3)
         for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
@@ -221,7 +221,8 @@ static bool is_of_package(const adept_sensor *whole, const adept_sensor *part)
 static bool is_around(const adept_sensor *whole, const adept_sensor *part)
 {
     return whole != part && whole->contains >> part->component & 1 && is_of_package(whole, part) &&
-           (!(part->contains >> whole->component & 1) || whole->width > part->width);
+           ((whole->component != part->component && !(part->contains >> whole->component & 1)) ||
+            whole->width > part->width);
 }
 
 /* Is one around it and no other of the same sort? Of several, nobody knows of which it is a part. */

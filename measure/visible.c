@@ -276,7 +276,21 @@ static gpu_list rocm_list(adept_visible_gpus *out, const adept_visible_words *wo
     if (v[ADEPT_VISIBLE_ROCR]) name(out, words, ADEPT_VISIBLE_ROCR);
     if (has_inner) reduce(&list, v, inner, sensors); /* numbers of what ROCR leaves */
     if (has_inner) name(out, words, inner);
+    for (size_t i = 0; i < list.n && list.n < all->n; i++)
+        list.is_slice = list.is_slice || (list.sensor[i] != NOT_MEASURED && sensors[list.sensor[i]]->is_divided);
     return list;
+}
+
+/* Boards that /sys alone shows have no numbers: of several, a variable that chooses GPUs says nothing that is known. */
+static bool may_choose(const adept_visible_words *words)
+{
+    static const int choices[] = {ADEPT_VISIBLE_ROCR, ADEPT_VISIBLE_HIP, ADEPT_VISIBLE_CUDA, ADEPT_VISIBLE_ORDINAL,
+                                  ADEPT_VISIBLE_STEP, ADEPT_VISIBLE_JOB, ADEPT_VISIBLE_LEVEL_ZERO};
+    bool may = false;
+
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        may = may || words->values[choices[i]];
+    return may;
 }
 
 void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_visible_words *words,
@@ -294,6 +308,10 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
         out->n += sensors[i]->of == 0 && sensors[i]->component == ADEPT_COMPONENT_GPU;
     }
     out->n_measured = out->n;
+    if (out->n > 1 && may_choose(words))
+        out->doubt = "these GPUs have no numbers here, so it is not known which of them the environment leaves: "
+                     "--devices says it";
+    size_t makes_used = out->n > 0;
     for (size_t m = 0; m < sizeof makes / sizeof *makes; m++) {
         const char *kind = makes[m].driver;
         gpu_list all = {.n = 0};
@@ -306,6 +324,7 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
         if (all.n == 0) continue;
         gpu_list list = makes[m].list(out, words, &all, sensors);
         bool is_chosen = list.n < all.n || *out->by; /* else all that are measured are meant, as --devices has it */
+        makes_used += list.n > 0;
         for (size_t i = 0; i < list.n; i++) {
             out->n += is_chosen || list.sensor[i] != NOT_MEASURED;
             if (list.sensor[i] == NOT_MEASURED) continue;
@@ -313,7 +332,10 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
             is_used[list.sensor[i]] = true;
         }
         if (list.is_slice)
-            out->doubt = "a MIG instance has no power of its own: that of its whole GPU is no measurement of it";
+            out->doubt = "a MIG instance has no power of its own, nor a partition or a die: that of its whole GPU is "
+                         "no measurement of it";
     }
+    if (!out->doubt && makes_used > 1)
+        out->doubt = "GPUs of several makes are measured, and a program uses one of them: --devices says which";
     if (!out->doubt && out->n_measured < out->n) out->doubt = "not all of these GPUs are measured";
 }

@@ -188,6 +188,7 @@ static double awake_share(const adept_operator_numbers *n, double busy)
 /* What takes as long at every clock; by part of all passes. */
 typedef struct clockless {
     double gaps_s[ADEPT_PARTS], host_s[ADEPT_PARTS]; /* between kernels, on the GPU; of launches */
+    double tensors_s;                                /* in both, of the optimizer: the host's */
     double samples_s;                                /* in the forward pass's launches */
     double rest_s;
     const adept_buckets *buckets; /* NULL: the share `overlap` of the all-reduce is hidden */
@@ -201,10 +202,9 @@ static void find_clockless(clockless *c, const adept_operator_numbers *n, const 
                            double bucket_bytes, const double *theta)
 {
     c->samples_s = n->samples * n->host_sample_s + parameter_samples(n) * theta[ADEPT_OP_t_sample_s];
+    c->tensors_s = n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s];
     for (int p = 0; p < ADEPT_PARTS; p++) {
-        double tensors_s = p == ADEPT_PART_OPTIMIZER
-                               ? n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s]
-                               : 0.0;
+        double tensors_s = p == ADEPT_PART_OPTIMIZER ? c->tensors_s : 0.0;
         c->gaps_s[p] = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
         c->host_s[p] = n->launches[p] * host_launch_s(n, p, theta) + tensors_s;
     }
@@ -402,10 +402,14 @@ static void put_step(adept_step *out, const moment *m, const adept_kernel_list *
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;
     out->memory_s = fmax(0.0, out->pass_s - out->gemm_s - out->conv_s - out->alu_s);
     double gaps_s = 0.0;
+    out->host_s = c->rest_s + (1.0 - host[ADEPT_PART_OPTIMIZER]) * c->tensors_s;
     for (int p = 0; p < ADEPT_PARTS; p++) {
         gaps_s += c->gaps_s[p];
+        out->host_s += host[p] * c->host_s[p];
         out->hidden_s[p] = host[p] * m->part_s[p];
     }
+    /* the last gradients may be on their way while the host still launches: how much of it counts is not told */
+    if (c->buckets && m->comm_s > 0.0) out->host_s = 0.0;
     double waits_s = m->busy_s - m->kernels_s - gaps_s;
     out->launch_s = gaps_s + (waits_s < 0.0 ? 0.0 : waits_s); /* gaps, and waiting for the host */
     out->samples_s = host[ADEPT_PART_FORWARD] * c->samples_s;

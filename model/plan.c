@@ -642,6 +642,7 @@ static void add_step(adept_step *sum, const adept_step *s, double times)
     sum->alu_s += times * s->alu_s;
     sum->memory_s += times * s->memory_s;
     sum->samples_s += times * s->samples_s;
+    sum->host_s += times * s->host_s;
     sum->comm_s += times * s->comm_s;
     sum->energy_j += times * s->energy_j;
     for (int i = 0; i < ADEPT_PARTS; i++)
@@ -697,10 +698,12 @@ adept_bound adept_step_bound(const adept_step *s)
 void adept_legs_add(adept_legs_sum *sum, const adept_step *leg, double times, bool reads)
 {
     const adept_step constant = {
-        .step_s = leg->fixed_s, .fixed_s = leg->fixed_s, .power_w = leg->idle_w, .idle_w = leg->idle_w};
+        .step_s = leg->fixed_s, .fixed_s = leg->fixed_s, .host_s = leg->fixed_s, .power_w = leg->idle_w,
+        .idle_w = leg->idle_w};
     adept_step one = *leg;
     one.power_w = (one.power_w * one.step_s - one.idle_w * one.fixed_s) / (one.step_s - one.fixed_s);
     one.step_s -= one.fixed_s;
+    one.host_s -= one.fixed_s;
     one.fixed_s = 0.0;
     add_step(&sum->all, &one, times);
     if (!sum->has_first) {

@@ -24,6 +24,9 @@ typedef struct adept_step {
     bool optimizer_computes;      /* its arithmetic takes longer than its traffic */
     /* inside launch_s: waiting for the host to load samples; granularity "operator" only */
     double samples_s;
+    /* what the step waits for the host: launches, with the kernels that run in their shadow (hidden_s), tensors of the
+     * optimizer, samples, fixed_s; granularity "operator" only, and 0 where gradients are waited for */
+    double host_s;
     double energy_j;              /* above idle; granularity "operator" only */
     double power_w;               /* mean over step_s; NAN without tdp_w */
     double pass_w, optimizer_w, comm_w, idle_w;

@@ -13,7 +13,8 @@
     X(NVIDIA, "NVIDIA_VISIBLE_DEVICES")                                                                                \
     X(ROCR, "ROCR_VISIBLE_DEVICES")                                                                                    \
     X(HIP, "HIP_VISIBLE_DEVICES")                                                                                      \
-    X(ORDINAL, "GPU_DEVICE_ORDINAL")
+    X(ORDINAL, "GPU_DEVICE_ORDINAL")                                                                                   \
+    X(LEVEL_ZERO, "ZE_AFFINITY_MASK")
 
 enum {
 #define X(identifier, variable) ADEPT_VISIBLE_##identifier,

@@ -334,9 +334,16 @@ CHECK
 measure -- sh -c 'printf "%s step\n" "1 7 begin" "2 8 end" >>"$ADEPT_MARKS"'
 ends 3 "of another process's end"
 says "$work/err" ':2: no mark .* or an end without a begin'
+measure --steps-from-marks "$work/back.csv" --row model=mlp -- sh -c 'printf "%s step\n" "3 begin" "2 end" >>"$ADEPT_MARKS"'
+ends 3 "of a region that ends before it began"
+says "$work/err" ':2: no mark .* or an end without a begin before it'
+[ ! -e "$work/back.csv" ] || fail "a row of a step that ended before it began: $(cat "$work/back.csv")"
 measure --steps-from-marks "$work/none.csv" -- true
 ends 3 "of a command that marks nothing"
 says "$work/err" 'no region "step" was marked'
+measure --steps-from-marks "$work/none.csv" -- sh -c 'read now _ </proc/uptime; echo "$now begin step" >>"$ADEPT_MARKS"'
+ends 3 "of a command that ends no step"
+[ ! -e "$work/none.csv" ] || fail "a row of a step that never ended: $(cat "$work/none.csv")"
 # the row is one that the calibrator reads
 cp "$data/mlp.profile.json" "$work/mlp.profile.json"
 if "$ADEPT" evaluate --help >/dev/null 2>&1; then

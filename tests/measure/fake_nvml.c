@@ -16,6 +16,7 @@
  *   hangs=S            from then on no call about a board returns; init_hangs=1: nvmlInit_v2 does not
  *   limit=W (250), sm_clock=MHZ (1410), memory_clock=MHZ (1215)
  *   init=STATUS        what nvmlInit_v2 answers
+ *   same_bus=1         all boards are at one place of the bus: one board, counted several times
  *   process=BOARD,PID,BYTES,PERCENT[,INSTANCE]    a process on it (repeatable); BYTES -1: not known; PERCENT -1: no
  * sample alike=1            all boards have the same name used_as=PID        the use of every process is told by this
  * number instead, as of another PID namespace mig=BOARD,INSTANCE,SLICES    the board has such a MIG instance
@@ -42,7 +43,7 @@
     X(shown, NAN) X(mean, 0) X(instant, 0) X(counts, 1) X(faults, INFINITY) X(architecture, 0) X(counter, 1)           \
         X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0) X(reset, INFINITY) X(lost, INFINITY)           \
             X(hangs, INFINITY) X(init_hangs, 0) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)       \
-                X(processes, 3) X(uses, 1) X(used_as, 0) X(alike, 0)
+                X(processes, 3) X(uses, 1) X(used_as, 0) X(alike, 0) X(same_bus, 0)
 
 static struct {
 #define X(key, otherwise) double key;
@@ -306,7 +307,7 @@ typedef struct pci_info {
 int nvmlDeviceGetPciInfo_v3(void *device, pci_info *info);
 int nvmlDeviceGetPciInfo_v3(void *device, pci_info *info)
 {
-    *info = (pci_info){.bus = (unsigned)share(device)};
+    *info = (pci_info){.bus = play.same_bus ? 1 : (unsigned)share(device)};
     snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", info->bus);
     return fake_nvml_status(device);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t n_points, n_limited, n_whole;
+static size_t n_points, n_limited, n_whole, n_hosts;
 
 static adept_hwprofile *open_gpu(const char *name)
 {
@@ -205,6 +205,16 @@ static void check(const adept_profile *profile, const adept_hwprofile *hw, const
     if (run->power_limit_w > 0 && !is_near(e->wait[ADEPT_WAIT_power], power_share(e, run, hw), 1e-5))
         fail_msg("%s on %s: the limit's share is %.12g, by its derivatives %.12g", path, hw->name,
                  e->wait[ADEPT_WAIT_power], power_share(e, run, hw));
+    /* a prediction says the same of the host, where no limit makes its time one of clocks */
+    adept_prediction *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    assert_int_equal(adept_predict(p, profile, hw, run, NULL), ADEPT_OK);
+    if (p->host_s > 0 && e->wait[ADEPT_WAIT_power] == 0 &&
+        !is_near(e->wait[ADEPT_WAIT_host], p->host_s / p->step_time_s, 1e-6))
+        fail_msg("%s on %s: the host's share is %.12g, of the prediction %.12g", path, hw->name,
+                 e->wait[ADEPT_WAIT_host], p->host_s / p->step_time_s);
+    n_hosts += p->host_s > 0 && e->wait[ADEPT_WAIT_power] == 0;
+    free(p);
     for (size_t i = 0; i < e->n; i++) {
         n_whole += e->rows[i].whole && e->rows[i].more.time * e->rows[i].exact.time < 0;
         if (e->rows[i].kind != ADEPT_LEVER_DESIGN) continue;
@@ -245,7 +255,7 @@ static void all_bundled_models(void **state)
     size_t n_models = bundled_models_each(false, check_model, gpus);
     print_message("%zu models, %zu points, %zu limited; %zu finite steps the other way than the derivative\n", n_models,
                   n_points, n_limited, n_whole);
-    assert_true(n_models == 20 && n_limited > 30);
+    assert_true(n_models == 20 && n_limited > 30 && n_hosts > 30);
     for (int i = 0; gpus[i]; i++)
         adept_hwprofile_free(gpus[i]);
 }

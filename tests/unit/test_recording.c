@@ -23,6 +23,8 @@ typedef struct device {
     double stops_at_s;             /* from then on its counter stands still */
     double zero_from_s, zero_to_s; /* its power is 0 W between them */
     double mean_s;
+    adept_component component; /* 0: a package */
+    unsigned width;
 } device;
 
 static device the_device;
@@ -52,7 +54,8 @@ static void find(adept_sensor_search *search)
     adept_sensor *s = adept_sensor_add(search, &fake_kind, "fake-0");
 
     assert_non_null(s);
-    s->component = ADEPT_COMPONENT_CPU;
+    s->component = the_device.component;
+    s->width = the_device.width;
     s->range_j = the_device.range_j;
     s->most_power_w = the_device.range_j > 0 ? 400 : 0;
     if (the_device.limit_w > 0) s->component = ADEPT_COMPONENT_GPU;
@@ -367,6 +370,54 @@ static void test_another_unit(void **state)
             assert_true(sleeps ? !lost : lost && strstr(lost, "a thousandth of its limit (400 W)"));
             adept_recording_free(r);
         }
+}
+
+/* What states no limit: a machine that firmware measures draws watts; a plug's owner says the unit. */
+static void test_another_unit_without_a_limit(void **state)
+{
+    static const struct {
+        adept_component component;
+        unsigned width;
+        double mean_w;
+        bool is_lost;
+    } cases[] = {{ADEPT_COMPONENT_NODE, ADEPT_WIDTH_ACPI, 0.25, true},
+                 {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_IPMI, 1, true},
+                 {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_REDFISH, 60, false},
+                 {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_METER, 0.4, false},
+                 {ADEPT_COMPONENT_NODE, 1, 0.4, false} /* a rail */,
+                 {ADEPT_COMPONENT_GPU, 0, 0.2, true},
+                 {ADEPT_COMPONENT_GPU, 0, 3, false},
+                 {ADEPT_COMPONENT_BATTERY, 0, 0.008, true},
+                 {ADEPT_COMPONENT_BATTERY, 0, 1, false},
+                 {ADEPT_COMPONENT_CPU, 0, 0.04, false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_recording *r = record((device){.mean_w = cases[i].mean_w, .shows_power = true, .width = cases[i].width,
+                                             .component = cases[i].component}, 0.05, 1);
+        const char *lost = adept_recording_track(r, 0)->lost;
+        if (cases[i].is_lost != (lost && strstr(lost, "any such device draws") && isnan(whole(r).energy_j)))
+            fail_msg("case %zu: %s", i, lost ? lost : "taken");
+        adept_recording_free(r);
+    }
+}
+
+/* Marks of another clock, or of another run: nothing is known of a time that was not recorded. */
+static void test_regions_outside(void **state)
+{
+    (void)state;
+    for (int counts = 0; counts <= 1; counts++) {
+        adept_recording *r =
+            record((device){.mean_w = 100, .counts = counts, .shows_power = !counts}, 0.05, 2);
+        const adept_track *track = adept_recording_track(r, 0);
+        const double begin_s = adept_recording_begin_s(r), end_s = adept_recording_end_s(r);
+        assert_share(adept_track_energy(track, begin_s + 0.5, end_s + 0.05).energy_j, 155, 0.02);
+        assert_true(isnan(adept_track_energy(track, begin_s - 5, begin_s - 3).energy_j));
+        assert_true(isnan(adept_track_energy(track, begin_s + 1, end_s + 1).energy_j));
+        assert_true(isnan(adept_track_energy(track, 1.7e9 + begin_s, 1.7e9 + end_s).energy_j));
+        assert_true(isnan(adept_track_energy(track, begin_s + 1, begin_s + 0.5).energy_j));
+        adept_recording_free(r);
+    }
 }
 
 /* What was taken of a counter before it proved dead is no debt: there is nothing more to take. */
@@ -930,6 +981,8 @@ int main(void)
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_clock_that_steps_back),
         cmocka_unit_test(test_another_unit),
+        cmocka_unit_test(test_another_unit_without_a_limit),
+        cmocka_unit_test(test_regions_outside),
         cmocka_unit_test(test_counter_that_stops),
         cmocka_unit_test(test_counter_that_stands_still),
         cmocka_unit_test(test_samples_of_a_dead_counter),

@@ -207,6 +207,23 @@ static void test_meters_within_meters(void **state)
     adept_sensors_close(&search);
 }
 
+/* A GPU's rail is beside the processor, not in it; a word that is not known is around its own socket. */
+static void test_rails_of_a_socket(void **state)
+{
+    static const char *const labels[] = {"Total Power Socket 1", "GPU Power Socket 0", "Grace Power Socket 0",
+                                         "Module Power Socket 0", "Grace Power Socket 1", "Total Power Socket 0"};
+    static const char *const inside[] = {"", "power-meter-3", "power-meter-3", "power-meter-5", "power-meter-0", ""};
+    fake_sys *sys = *state;
+
+    for (int i = 0; i < 6; i++)
+        put_rail(sys, i, labels[i], 100 + i);
+    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_hwmon);
+    assert_int_equal(search.n_sensors, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(search.sensors[i]->inside, inside[i]);
+    adept_sensors_close(&search);
+}
+
 static void test_power_meters(void **state)
 {
     fake_sys *sys = *state;
@@ -375,6 +392,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_intel_gpus, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_meters_within_meters, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_battery_whose_power_is_zero, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_rails_of_a_socket, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_power_meters, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_other_chips, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_denied, make_fake_sys, free_fake_sys),

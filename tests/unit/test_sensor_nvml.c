@@ -45,6 +45,18 @@ static adept_reading reading_at(adept_sensor *sensor, double time_s)
     return reading;
 }
 
+static void a_board_that_is_listed_twice_counts_once(void **state)
+{
+    (void)state;
+    adept_sensor_search search = found("boards=3 power=constant:150 same_bus=1");
+
+    assert_int_equal(search.n_sensors, 1);
+    assert_int_equal(search.n_notes, 2);
+    assert_string_equal(search.notes[1].name, "gpu-2");
+    assert_non_null(strstr(search.notes[1].why, "the board of gpu-0 once more"));
+    done(&search);
+}
+
 static void boards_have_names_units_and_gauges(void **state)
 {
     (void)state;
@@ -373,6 +385,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boards_have_names_units_and_gauges),
+        cmocka_unit_test(a_board_that_is_listed_twice_counts_once),
         cmocka_unit_test(a_board_is_selected_by_its_address),
         cmocka_unit_test(counted_energy_is_the_integral),
         cmocka_unit_test(recorded_energy_is_the_integral),

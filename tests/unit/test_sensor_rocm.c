@@ -154,6 +154,7 @@ static void test_what_a_board_lacks(void **state)
     assert_int_equal(search.n_sensors, 2);
     assert_non_null(strstr(note_called(&search, "rocm device 1")->why, "second die"));
     assert_string_equal(sensor_called(&search, "gpu-amd-1")->source, "rsmi_dev_energy_count_get(2)");
+    assert_true(sensor_called(&search, "gpu-amd-0")->is_divided && !sensor_called(&search, "gpu-amd-1")->is_divided);
     adept_sensors_close(&search);
 }
 
@@ -175,6 +176,7 @@ static void test_partitions_of_a_board(void **state)
         assert_int_equal(search.n_sensors, 1);
         assert_int_equal(search.n_notes, 7);
         assert_string_equal(sensor_called(&search, "gpu-amd-0")->source, cases[i].source);
+        assert_true(search.sensors[0]->is_divided);
         assert_float_equal(read_sensor(search.sensors[0], ADEPT_OK).power_w, 100, 1e-3);
         snprintf(name, sizeof name, "rocm device %zu", cases[i].first_note);
         assert_non_null(strstr(note_called(&search, name)->why, "counts once"));

@@ -15,6 +15,17 @@ typedef struct machine {
     size_t n;
 } machine;
 
+/* Boards that /sys alone shows: nobody numbers them. */
+static machine machine_of_sys(size_t boards)
+{
+    machine m = {.n = boards + 1};
+
+    for (size_t i = 0; i < boards; i++)
+        m.sensors[i] = (adept_sensor){.component = ADEPT_COMPONENT_GPU, .driver = ""};
+    m.sensors[boards] = (adept_sensor){.component = ADEPT_COMPONENT_CPU, .driver = ""};
+    return m;
+}
+
 static machine machine_of(size_t nvidia, size_t amd, bool is_alike)
 {
     machine m = {.n = nvidia + amd + 1};
@@ -158,6 +169,33 @@ static void rocm(void **state)
     check(amd, "", "GPU_DEVICE_ORDINAL=0", 1, "0", NULL);
     check(amd, "", "ROCR_VISIBLE_DEVICES=", 0, "", NULL);
     check(both, "", "CUDA_VISIBLE_DEVICES=1;ROCR_VISIBLE_DEVICES=", 1, "1", NULL);
+    check(both, "", "", 4, "0123", "of several makes");
+    check(both, "01", "", 2, "01", NULL);
+}
+
+/* What a board draws is not what one of its partitions draws. */
+static void partitions(void **state)
+{
+    (void)state;
+    machine amd = machine_of(0, 4, true);
+
+    amd.sensors[2].is_divided = true;
+    check(amd, "", "HIP_VISIBLE_DEVICES=2", 1, "2", "nor a partition");
+    check(amd, "", "HIP_VISIBLE_DEVICES=3", 1, "3", NULL);
+    check(amd, "", "", 4, "0123", NULL);
+}
+
+static void boards_without_numbers(void **state)
+{
+    (void)state;
+    const machine one = machine_of_sys(1), two = machine_of_sys(2);
+
+    check(one, "", "HIP_VISIBLE_DEVICES=0", 1, "0", NULL);
+    check(two, "1", "HIP_VISIBLE_DEVICES=0", 1, "1", NULL);
+    check(two, "01", "", 2, "01", NULL);
+    check(two, "", "ROCR_VISIBLE_DEVICES=1", 2, "01", "no numbers here");
+    check(two, "", "ZE_AFFINITY_MASK=0", 2, "01", "no numbers here");
+    check(two, "", "SLURM_JOB_GPUS=1", 2, "01", "no numbers here");
 }
 
 /* What another process has of them is in its environment. */
@@ -198,6 +236,8 @@ int main(void)
         cmocka_unit_test(cuda),
         cmocka_unit_test(schedulers_and_containers),
         cmocka_unit_test(rocm),
+        cmocka_unit_test(partitions),
+        cmocka_unit_test(boards_without_numbers),
         cmocka_unit_test(of_another_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

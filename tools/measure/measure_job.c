@@ -115,7 +115,8 @@ static bool begin_mark(mark_list *m, double time_s, double process, const char *
     return true;
 }
 
-/* Ends the last region of that name that the process has open: processes are in the same region at the same time. */
+/* Ends the last region of that name that the process has open: processes are in the same region at the same time. None
+ * ends before it began. */
 static bool end_mark(mark_list *m, double time_s, double process, const char *name)
 {
     size_t n, i = m->n;
@@ -123,7 +124,7 @@ static bool end_mark(mark_list *m, double time_s, double process, const char *na
 
     while (i > 0 && (m->open[i - 1].process != process || strcmp(regions[m->open[i - 1].region].name, name) != 0))
         i--;
-    if (i == 0) return false;
+    if (i == 0 || time_s < regions[m->open[i - 1].region].begin_s) return false;
     adept_recording_leave_at(m->recording, m->open[i - 1].region, time_s);
     memmove(&m->open[i - 1], &m->open[i], (m->n - i) * sizeof *m->open);
     m->n--;
@@ -160,7 +161,8 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
         else
             status =
                 adept_error_set(&cli->err, ADEPT_E_INVALID,
-                                "%s:%zu: no mark \"SECONDS [PID] begin|end NAME\", or an end without a begin", path, n);
+                                "%s:%zu: no mark \"SECONDS [PID] begin|end NAME\", or an end without a begin before it",
+                                path, n);
     }
     /* or no memory for a line */
     if (status == ADEPT_OK && !feof(file)) status = adept_system_error(&cli->err, ADEPT_E_IO, path);

@@ -9,6 +9,7 @@
 
 #define MOST_EXPENSIVE 3
 #define BAR_WIDTH 30
+#define WORTH_NAMING 0.1  /* of the step, for the host where something else bounds it */
 #define WORTH_A_LINE 0.03 /* of the step's time, between implementations of the optimizer that nobody chose from */
 
 static bool generates(const adept_profile *profile)
@@ -177,8 +178,16 @@ static void print_pass(FILE *out, const adept_prediction *p, const adept_run *ru
     headed = print_part(out, "other", p->alu_s, least_s, headed);
     fprintf(out, "%s\n  and%s %s.\n", headed ? ")" : "",
             of_kernels ? " waits for memory for" : ", meanwhile, moves data for", adept_units_time(p->memory_s).s);
-    if (of_kernels && p->bound == ADEPT_BOUND_LAUNCH)
-        fprintf(out, "  The GPU waits for the host, which launches %s.\n", adept_units_count(p->kernels, "kernel").s);
+    if (of_kernels && (p->bound == ADEPT_BOUND_LAUNCH || p->host_s > WORTH_NAMING * p->step_time_s)) {
+        fputs("  The step waits for the host", out);
+        if (p->host_s > 0.0)
+            fprintf(out, " for %s (%s)", adept_units_time(p->host_s).s,
+                    adept_units_percent(p->host_s / p->step_time_s).s);
+        fprintf(out, ", which launches %s", adept_units_count(p->kernels, "kernel").s);
+        if (p->host_hidden_s > least_s)
+            fprintf(out, ": %s of them\n  run meanwhile", adept_units_time(p->host_hidden_s).s);
+        fputs(".\n", out);
+    }
     if (p->host_samples_s > 1e-3 * p->step_time_s)
         fprintf(out, "  The host takes %s of the step to load samples, by %s.\n", adept_units_time(p->host_samples_s).s,
                 run->host_sample_s > 0 ? "--host-sample" : "the profile's t_sample_s");
