@@ -82,6 +82,12 @@ static bool reads_back(const scaled *s, uint64_t digits_17)
     return reach < s->step || (reach == s->step && s->is_even);
 }
 
+static inline void put_two(char *digits, uint32_t below_100)
+{
+    digits[0] = (char)('0' + below_100 / 10);
+    digits[1] = (char)('0' + below_100 % 10);
+}
+
 static size_t print_within(char *text, double value)
 {
     scaled s;
@@ -102,10 +108,13 @@ static size_t print_within(char *text, double value)
         exponent++;
     }
     /* printf's %g: trailing zeros go; an exponent where the point would stand far off. */
-    uint64_t digits_17 = rounded;
     char digits[MOST_DIGITS], *at = text;
-    for (int i = MOST_DIGITS; i-- > 0; digits_17 /= 10)
-        digits[i] = (char)('0' + digits_17 % 10);
+    uint32_t high = (uint32_t)(rounded / 100000000u), low = (uint32_t)(rounded % 100000000u);
+    for (int i = MOST_DIGITS; i > 9; i -= 2, high /= 100, low /= 100) { /* of both halves, which do not wait */
+        put_two(digits + i - 2, low % 100);
+        put_two(digits + i - 10, high % 100);
+    }
+    digits[0] = (char)('0' + high);
     int n = MOST_DIGITS, before = 1;
     while (n > 1 && digits[n - 1] == '0')
         n--;

@@ -31,8 +31,9 @@ static void forget(adept_cached_kernel *known)
 void adept_kernel_cache_forget(adept_kernel_cache *cache)
 {
     cache->is_timed = false;
-    for (size_t i = 0; i < cache->n; i++)
+    for (size_t i = 0; i < cache->n && cache->is_used; i++)
         forget(&cache->kernels[i]);
+    cache->is_used = false; /* its pages are not touched before */
 }
 
 void adept_kernel_cache_at(adept_kernel_cache *cache, const adept_specs *specs)
@@ -50,12 +51,16 @@ static void time_product(adept_cached_kernel *known, const adept_kernel_case *c,
                          const adept_tile_menu *menu)
 {
     bool same_peak = known->n_tries > 0 && known->flops_per_s == c->flops_per_s && known->sm_count == c->sm_count;
-    if (known->n_tries == 0) known->n_tries = adept_kernel_tries(known->tries, c, theta, menu);
+    if (known->n_tries == 0) {
+        known->n_tries = adept_kernel_tries(known->tries, c, theta, menu);
+        known->fastest = 0;
+    }
     for (size_t i = 0; i < known->n_tries && !same_peak; i++)
         known->compute_s[i] = adept_kernel_try_compute_s(&known->tries[i], c);
     known->flops_per_s = c->flops_per_s;
     known->sm_count = c->sm_count;
-    known->time = adept_kernel_law_of_tries(c, theta, known->tries, known->compute_s, known->n_tries);
+    known->time =
+        adept_kernel_law_of_tries(c, theta, known->tries, known->compute_s, known->n_tries, &known->fastest);
 }
 
 /* @param c  forgets its cache where the time is the same without */
@@ -80,6 +85,7 @@ void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache,
                              const double *theta, const adept_tile_menu *menus)
 {
     adept_cached_kernel *known = &cache->kernels[2 * index];
+    cache->is_used = true;
     const adept_kernel_time *t = time_of(known, &k->work, theta, menus);
     adept_operator_put_time(out, k, t, k->or_alus ? time_of(known + 1, &k->on_alus, theta, menus) : t, theta);
 }

@@ -10,7 +10,7 @@ typedef struct adept_cached_kernel {
     bool known;
     adept_kernel_case at; /* where its time is known */
     adept_kernel_time time;
-    size_t n_tries; /* 0: not known */
+    size_t n_tries /* 0: not known */, fastest;
     adept_kernel_try tries[ADEPT_MAX_TRIES];
     double compute_s[ADEPT_MAX_TRIES]; /* of each try at these: */
     double flops_per_s, sm_count;
@@ -20,6 +20,7 @@ typedef struct adept_kernel_cache {
     size_t n; /* two for each kernel: on its unit, and on ALUs */
     adept_cached_kernel *kernels;
     adept_timed_kernel *timed;                 /* by kernel */
+    bool is_used;                              /* something may be known of kernels */
     bool is_timed, same_streams, same_products; /* by these, and the same here as there: */
     adept_specs specs;
 } adept_kernel_cache;

@@ -51,7 +51,7 @@ typedef struct product {
 /* The one of several tries that takes least. */
 typedef struct candidate {
     double time_s;
-    double compute_s, memory_s; /* overlapping */
+    double compute_s, memory_s, both_s; /* overlapping, and together */
     size_t index;
 } candidate;
 
@@ -175,22 +175,28 @@ double adept_kernel_try_compute_s(const adept_kernel_try *r, const adept_kernel_
     return waves_of(r, c) * (work_s(r, c) / r->efficiency + r->wave_s);
 }
 
-/* The first of the fastest. The overlap is worked out only where the larger of both parts does not tell already. */
+#define ROUNDING 1e-15 /* more than that of combine() */
+
+/* The first of the fastest. The overlap is worked out only where the larger of both parts does not tell already: seldom
+ * where the guess is right, which is looked at before the others. */
 static candidate find_fastest(const adept_kernel_case *c, const double *theta, const adept_kernel_try *tries,
-                              const double *compute_s, size_t n)
+                              const double *compute_s, size_t n, size_t guess)
 {
     double rate = memory_rate(c, theta), misses = cache_misses(c),
            reload = of_family(theta, ADEPT_KP_reload_gemm, c->family);
     candidate best = {.time_s = INFINITY};
-    for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k <= n; k++) {
+        const size_t i = k == 0 ? guess : k - 1;
         const adept_kernel_try *r = &tries[i];
+        if (k > 0 && i == guess) continue;
         double memory_s = (r->bytes + r->reload_bytes * misses * reload) / rate;
         double serial_s = (r->serial_bytes > 0.0 ? r->serial_bytes / rate : 0.0) + r->split_s;
-        double time_s = (compute_s[i] > memory_s ? compute_s[i] : memory_s) + serial_s; /* at least */
-        if (i > 0 && !(time_s < best.time_s)) continue;
-        time_s = combine(compute_s[i], memory_s) + serial_s;
-        if (i > 0 && !(time_s < best.time_s)) continue; /* the first even if it takes forever */
-        best = (candidate){.time_s = time_s, .compute_s = compute_s[i], .memory_s = memory_s, .index = i};
+        double least_s = (compute_s[i] > memory_s ? compute_s[i] : memory_s) + serial_s;
+        if (k > 0 && !(least_s * (1.0 - ROUNDING) < best.time_s)) continue;
+        double both_s = combine(compute_s[i], memory_s), time_s = both_s + serial_s;
+        bool is_first = time_s == best.time_s && i < best.index;
+        if (k > 0 && !(time_s < best.time_s || is_first)) continue; /* the guess even if it takes forever */
+        best = (candidate){time_s, compute_s[i], memory_s, both_s, i};
     }
     return best;
 }
@@ -201,9 +207,9 @@ typedef struct overlap {
     double time_by_compute, time_by_memory, core_by_compute, core_by_memory; /* partial derivatives */
 } overlap;
 
-static overlap overlap_of(double compute_s, double memory_s)
+static overlap overlap_of_both(double compute_s, double memory_s, double both_s)
 {
-    overlap o = {.time_s = combine(compute_s, memory_s)};
+    overlap o = {.time_s = both_s};
     if (o.time_s == 0.0) return o;
     double c = compute_s / o.time_s, m = memory_s / o.time_s, share = c * c * c * c;
     o.core_s = o.time_s * share;
@@ -212,6 +218,11 @@ static overlap overlap_of(double compute_s, double memory_s)
     o.core_by_compute = c * c * c * (4.0 - 3.0 * share);
     o.core_by_memory = -3.0 * share * m * m * m;
     return o;
+}
+
+static overlap overlap_of(double compute_s, double memory_s)
+{
+    return overlap_of_both(compute_s, memory_s, combine(compute_s, memory_s));
 }
 
 /* Add to both sums the derivative by a parameter that changes compute and memory by these amounts. */
@@ -298,11 +309,13 @@ static double pages_factor(const far_rows *far, const double *theta)
     return 1.0 + theta[ADEPT_KP_c_pages] * far->share;
 }
 
+/* @param fastest  in: a guess; out: which it is */
 static adept_kernel_time law_of_tries(const adept_kernel_case *c, const double *theta, const adept_kernel_try *tries,
-                                      const double *compute_s, size_t n, double weight, adept_kernel_gradient *gradient)
+                                      const double *compute_s, size_t n, size_t *fastest, double weight,
+                                      adept_kernel_gradient *gradient)
 {
-    candidate best = find_fastest(c, theta, tries, compute_s, n);
-    overlap o = overlap_of(best.compute_s, best.memory_s);
+    candidate best = find_fastest(c, theta, tries, compute_s, n, *fastest);
+    overlap o = overlap_of_both(best.compute_s, best.memory_s, best.both_s);
     far_rows far = find_far_rows(c, theta);
     double factor = pages_factor(&far, theta), by_pitch = theta[ADEPT_KP_c_pages] * far.share_by_pitch;
     if (gradient) {
@@ -312,13 +325,15 @@ static adept_kernel_time law_of_tries(const adept_kernel_case *c, const double *
         gradient->time_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * best.time_s;
         gradient->core_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * o.core_s;
     }
+    *fastest = best.index;
     return (adept_kernel_time){best.time_s * factor, o.core_s * factor, tries[best.index].executed};
 }
 
 adept_kernel_time adept_kernel_law_of_tries(const adept_kernel_case *c, const double *theta,
-                                            const adept_kernel_try *tries, const double *compute_s, size_t n)
+                                            const adept_kernel_try *tries, const double *compute_s, size_t n,
+                                            size_t *fastest)
 {
-    return law_of_tries(c, theta, tries, compute_s, n, 1.0, NULL);
+    return law_of_tries(c, theta, tries, compute_s, n, fastest, 1.0, NULL);
 }
 
 static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menu,
@@ -326,10 +341,10 @@ static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, 
 {
     adept_kernel_try tries[ADEPT_MAX_TRIES];
     double compute_s[ADEPT_MAX_TRIES];
-    size_t n = adept_kernel_tries(tries, c, theta, menu);
+    size_t n = adept_kernel_tries(tries, c, theta, menu), fastest = 0;
     for (size_t i = 0; i < n; i++)
         compute_s[i] = adept_kernel_try_compute_s(&tries[i], c);
-    return law_of_tries(c, theta, tries, compute_s, n, weight, gradient);
+    return law_of_tries(c, theta, tries, compute_s, n, &fastest, weight, gradient);
 }
 
 /* Of the families that stream: a factor of the memory time, what is added to it for wide rows, and the time of one row

@@ -124,21 +124,55 @@ static double sum(const lanes *x)
     return all;
 }
 
-double adept_kernel_list_power_w(const adept_kernel_list *list, double clock)
+typedef struct at_clock {
+    double inverse, stretch, active_w, v2;
+} at_clock;
+
+typedef struct sums {
+    lanes time, loaded;
+} sums;
+
+static inline void add_kernels(sums *s, const adept_kernel_list *list, const at_clock *at, size_t from, size_t to)
 {
-    const adept_board *b = &list->board;
-    const double v = adept_board_voltage(b, clock, NULL), inverse = 1.0 / clock, v2 = v * v;
-    const double stretch = adept_board_stretch_ratio(b, clock), active_w = b->static_w + v2 * b->active_w * clock;
-    lanes time = {0}, loaded = {0};
-    for (size_t i = 0; i < list->n; i += LANES) {
-        lanes one = load(column(list, CLOCKED_S) + i) * inverse + load(column(list, MEMORY_S) + i) * stretch;
+    const bool averages = list->board.averages;
+    lanes time = s->time, loaded = s->loaded;
+    for (size_t i = from; i < to; i += LANES) {
+        lanes one = load(column(list, CLOCKED_S) + i) * at->inverse + load(column(list, MEMORY_S) + i) * at->stretch;
         lanes all = load(column(list, EXECUTIONS) + i) * one;
-        lanes p = active_w + (v2 * load(column(list, CORE_J) + i) + load(column(list, MEMORY_J) + i)) / one;
+        lanes p = at->active_w + (at->v2 * load(column(list, CORE_J) + i) + load(column(list, MEMORY_J) + i)) / one;
         lanes p2 = p * p, p4 = p2 * p2;
         time += all;
-        loaded += (b->averages ? p2 : p4 * p4) * all;
+        loaded += (averages ? p2 : p4 * p4) * all;
     }
-    return adept_board_unload(b, sum(&loaded) / sum(&time));
+    *s = (sums){time, loaded};
+}
+
+static double mean_w(const sums *s, const adept_board *b)
+{
+    return adept_board_unload(b, sum(&s->loaded) / sum(&s->time));
+}
+
+/* @param twin_w  NULL, or: that of the list's twin, if it has one */
+static double power_w(double *twin_w, const adept_kernel_list *list, double clock)
+{
+    const adept_board *b = &list->board;
+    const double v = adept_board_voltage(b, clock, NULL), v2 = v * v;
+    const at_clock at = {1.0 / clock, adept_board_stretch_ratio(b, clock), b->static_w + v2 * b->active_w * clock, v2};
+    const size_t shared = twin_w && list->twin ? list->n_shared : 0;
+    sums s = {{0}, {0}};
+    add_kernels(&s, list, &at, 0, shared);
+    if (twin_w && list->twin) {
+        sums of_twin = s;
+        add_kernels(&of_twin, list->twin, &at, shared, list->twin->n);
+        *twin_w = mean_w(&of_twin, b);
+    }
+    add_kernels(&s, list, &at, shared, list->n);
+    return mean_w(&s, b);
+}
+
+double adept_kernel_list_power_w(const adept_kernel_list *list, double clock)
+{
+    return power_w(NULL, list, clock);
 }
 
 /* Chebyshev's, in an order that keeps divided differences small: each as far as can be from those before. */
@@ -175,14 +209,21 @@ void adept_kernel_list_close(adept_kernel_list *list)
     atomic_init(&list->cells[list->n_cells].limit_w, NAN);
 }
 
+void adept_kernel_list_join(adept_kernel_list *list, const adept_kernel_list *twin, size_t same)
+{
+    list->twin = twin;
+    list->n_shared = same / LANES * LANES;
+}
+
 double adept_kernel_list_begins_w(const adept_kernel_list *list, size_t cell)
 {
     _Atomic double *at = &list->cells[cell].begins_w;
-    double power_w = atomic_load_explicit(at, memory_order_relaxed);
-    if (!isnan(power_w)) return power_w;
-    power_w = adept_kernel_list_power_w(list, list->clock[cell]);
-    atomic_store_explicit(at, power_w, memory_order_relaxed);
-    return power_w;
+    double twin_w, begins_w = atomic_load_explicit(at, memory_order_relaxed);
+    if (!isnan(begins_w)) return begins_w;
+    begins_w = power_w(&twin_w, list, list->clock[cell]);
+    atomic_store_explicit(at, begins_w, memory_order_relaxed);
+    if (list->twin) atomic_store_explicit(&list->twin->cells[cell].begins_w, twin_w, memory_order_relaxed);
+    return begins_w;
 }
 
 double adept_kernel_list_point(const adept_kernel_list *list, size_t cell, int point)
@@ -193,14 +234,21 @@ double adept_kernel_list_point(const adept_kernel_list *list, size_t cell, int p
 
 double adept_kernel_list_inside_w(const adept_kernel_list *list, size_t cell, double clock)
 {
-    adept_clock_cell *kept = &list->cells[cell];
-    adept_clock_curve room, *curve = adept_clock_curve_begin(&kept->power, &kept->power_state, &room);
+    adept_clock_cell *kept = &list->cells[cell], *other = list->twin ? &list->twin->cells[cell] : NULL;
+    adept_clock_curve room, *curve = adept_clock_curve_begin(&kept->power, &kept->power_state, &room), other_room;
     if (!curve) return adept_clock_curve_at(&kept->power, clock);
+    adept_clock_curve *twin = other ? adept_clock_curve_begin(&other->power, &other->power_state, &other_room) : NULL;
+    double at[ADEPT_CELL_POINTS], drawn_w[ADEPT_CELL_POINTS], twin_w[ADEPT_CELL_POINTS];
     for (int i = 0; i < ADEPT_CELL_POINTS; i++) {
-        const double at = adept_kernel_list_point(list, cell, i);
-        adept_clock_curve_add(curve, at, adept_kernel_list_power_w(list, at));
+        at[i] = adept_kernel_list_point(list, cell, i);
+        drawn_w[i] = power_w(twin ? &twin_w[i] : NULL, list, at[i]);
     }
-    const double power_w = adept_clock_curve_at(curve, clock);
+    adept_clock_curve_through(curve, at, drawn_w);
+    if (twin) {
+        adept_clock_curve_through(twin, at, twin_w);
+        adept_clock_curve_end(twin, &other_room, &other->power_state);
+    }
+    const double inside_w = adept_clock_curve_at(curve, clock);
     adept_clock_curve_end(curve, &room, &kept->power_state);
-    return power_w;
+    return inside_w;
 }

@@ -108,6 +108,18 @@ static inline void adept_clock_curve_add(adept_clock_curve *of, double x, double
     of->x[of->n] = x;
     of->difference[of->n++] = y;
 }
+/** The curve of as many points at once: what one's differences wait for, another's do not. */
+static inline void adept_clock_curve_through(adept_clock_curve *of, const double *x, const double *y)
+{
+    of->n = ADEPT_CELL_POINTS;
+    for (size_t i = 0; i < ADEPT_CELL_POINTS; i++) {
+        of->x[i] = x[i];
+        of->difference[i] = y[i];
+    }
+    for (size_t i = 0; i + 1 < ADEPT_CELL_POINTS; i++)
+        for (size_t k = i + 1; k < ADEPT_CELL_POINTS; k++)
+            of->difference[k] = (of->difference[k] - of->difference[i]) / (x[k] - x[i]);
+}
 static inline double adept_clock_curve_at(const adept_clock_curve *of, double x)
 {
     double y = of->difference[of->n - 1];
@@ -144,6 +156,8 @@ static inline void adept_clock_curve_end(const adept_clock_curve *curve, const a
 typedef adept_clock_cell adept_clock_cells[2 * ADEPT_CLOCK_CELLS + 1];
 
 typedef struct adept_kernel_list {
+    const struct adept_kernel_list *twin; /* NULL, or: adept_kernel_list_join() */
+    size_t n_shared;
     adept_board board;
     adept_span part[ADEPT_PARTS];
     double unit_core_s[ADEPT_UNIT_COUNT]; /* of the passes, by gemm conv alu */
@@ -165,6 +179,9 @@ void adept_kernel_list_init(adept_kernel_list *list, const adept_board *board, d
 void adept_kernel_list_add(adept_kernel_list *list, const adept_timed_kernel *k, const adept_executions *executions);
 /** After the last kernel, before any clock is asked for. */
 void adept_kernel_list_close(adept_kernel_list *list);
+/** Of both the power is worked out together from now on, where that of the first is asked for.
+ *  @param twin  closed, of the same board, its first `same` kernels those of the list; outlives it */
+void adept_kernel_list_join(adept_kernel_list *list, const adept_kernel_list *twin, size_t same);
 /** The mean of the kernels' power to the q by time, and its root: at a clock, kernel by kernel. */
 double adept_kernel_list_power_w(const adept_kernel_list *list, double clock);
 /** The same where a cell begins. */

@@ -469,12 +469,16 @@ static double plain_clock(size_t cell, const adept_kernel_list *list, const adep
     adept_clock_cell *kept = &list->cells[cell];
     adept_clock_curve room, *curve = adept_clock_curve_begin(&kept->plain, &kept->plain_state, &room);
     if (!curve) return adept_clock_curve_at(&kept->plain, n->limit_w);
+    double clock_at[ADEPT_CELL_POINTS], held_w[ADEPT_CELL_POINTS];
+    for (int i = 0; i < ADEPT_CELL_POINTS; i++) {
+        clock_at[i] = adept_kernel_list_point(list, cell, i);
+        held_w[i] = adept_kernel_list_inside_w(list, cell, clock_at[i]);
+    }
     for (int i = 0; i < ADEPT_CELL_POINTS; i++) {
         moment m;
-        const double clock = adept_kernel_list_point(list, cell, i);
-        const held at = hold_at(&m, clock, adept_kernel_list_inside_w(list, cell, clock), list, n, c, theta);
-        adept_clock_curve_add(curve, at.limit_w, clock);
+        held_w[i] = hold_at(&m, clock_at[i], held_w[i], list, n, c, theta).limit_w;
     }
+    adept_clock_curve_through(curve, held_w, clock_at);
     const double clock = adept_clock_curve_at(curve, n->limit_w);
     adept_clock_curve_end(curve, &room, &kept->plain_state);
     return clock;

@@ -283,7 +283,9 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     plan->has_fused = at->profile->could_be_fused;
     if (status == ADEPT_OK && plan->has_fused) status = list_if_fused(plan, at, set, err);
     if (status == ADEPT_OK) {
+        const size_t same = k->list.n;
         end_list(k);
+        if (plan->has_fused) adept_kernel_list_join(&k->list, &plan->fused_kernels.list, same);
         for (size_t i = 0; i < set->n; i++) {
             const adept_operator_shape *shape = &set->shapes[i];
             double left_out = shape->matrix_flops / shape->repeats * (1.0 - timed[i].executed);
@@ -364,13 +366,13 @@ static adept_status check_run(adept_checked_run *out, const adept_plan *plan, co
     return status == ADEPT_OK ? check_node(out, plan, run, err) : status;
 }
 
-/* Most runs say little: what is checked of them is checked once. */
-static void find_plain(adept_plan *plan)
+/* Most runs say little: what is checked of them is checked once. What one GPU may, several may. */
+static void find_plain(adept_plan *plan, bool several)
 {
-    const adept_run alone = {.gpus = 1, .granularity = plan->granularity},
-                    several = {.gpus = 2, .granularity = plan->granularity};
-    plan->alone.plain = check_run(&plan->several, plan, &several, NULL) == ADEPT_OK &&
-                        check_run(&plan->alone, plan, &alone, NULL) == ADEPT_OK;
+    const adept_run one = {.gpus = 1, .granularity = plan->granularity},
+                    two = {.gpus = 2, .granularity = plan->granularity};
+    plan->alone.plain = check_run(&plan->alone, plan, &one, NULL) == ADEPT_OK;
+    plan->knows_several = several && check_run(&plan->several, plan, &two, NULL) == ADEPT_OK;
 }
 
 /* Does a run say more than GPUs, limit and clock? By its members: what stands between them is nobody's. */
@@ -393,7 +395,8 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
 {
     static const adept_run nothing = {0};
     const adept_run *run = asked ? asked : &nothing;
-    if (!plan->alone.plain || run->gpus < 0 || run->nodes < 0 || run->nodes > 1 || says_more(run)) {
+    const bool known = run->gpus > 1 ? plan->knows_several : plan->alone.plain;
+    if (!known || run->gpus < 0 || run->nodes < 0 || run->nodes > 1 || says_more(run)) {
         adept_run own = *run;
         own.granularity = plan->granularity;
         return check_run(out, plan, &own, err);
@@ -466,7 +469,7 @@ adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const 
     begin_plan(plan, &at);
     adept_status status =
         plan->by_operator ? place_alone(plan, &at, several, theta, err) : place_phases(plan, &at, theta, err);
-    if (status == ADEPT_OK) find_plain(plan);
+    if (status == ADEPT_OK) find_plain(plan, several);
     return status == ADEPT_OK ? add_legs(plan, prof, hw, how, several, theta, err) : status;
 }
 
@@ -510,6 +513,7 @@ void adept_plan_free(adept_plan *plan)
 
 struct adept_plan_family {
     const adept_profile *profile;
+    bool several; /* will runs have several GPUs? */
     adept_work work;
     adept_kernel_set set;
     adept_kernel_cache cache;
@@ -527,6 +531,7 @@ adept_status adept_plan_family_new(adept_plan_family **out, const adept_profile 
     adept_plan_family *f = calloc(1, sizeof *f);
     if (!f) return adept_no_memory(err, "plans");
     f->profile = prof;
+    f->several = several;
     adept_status status = find_kernels(&f->work, &f->set, prof, several, err);
     if (status == ADEPT_OK) status = adept_kernel_cache_new(&f->cache, &f->set, err);
     if (status == ADEPT_OK)
@@ -591,7 +596,7 @@ adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, 
     adept_status status = f->plan.by_operator ? find_theta(f, hw, err) : place_phases(&f->plan, &at, NULL, err);
     if (status == ADEPT_OK && f->plan.by_operator)
         status = place_kernels(&f->plan, &at, &f->work, &f->set, &f->cache, f->theta, err);
-    if (status == ADEPT_OK) find_plain(&f->plan);
+    if (status == ADEPT_OK) find_plain(&f->plan, f->several);
     if (status == ADEPT_OK) status = add_legs(&f->plan, f->profile, hw, how, false, NULL, err);
     *out = &f->plan;
     return status;
