@@ -6,10 +6,10 @@ typedef struct attribute_options {
 } attribute_options;
 
 static const struct adept_subcommand parts[] = {
-    {"record", adept_attribute_record},
-    {"fit", adept_attribute_fit},
-    {"report", adept_attribute_report},
-    {"--slurm", adept_attribute_slurm},
+    {"record", &adept_attribute_record},
+    {"fit", &adept_attribute_fit},
+    {"report", &adept_attribute_report},
+    {"--slurm", &adept_attribute_slurm},
     {0},
 };
 

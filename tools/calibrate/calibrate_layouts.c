@@ -1,9 +1,8 @@
 /** @file calibrate_layouts.c  `adept calibrate --layouts`: rows of layouts to a factor of time for each software stack.
  */
-#include "calibrate_layouts.h"
 #include "adept_file.h"
-#include "measurement_options.h"
-#include "report_layouts.h"
+#include "calibrate_options.h"
+#include "report_fit.h"
 #include "table.h"
 #include <stdio.h>
 #include <stdlib.h>

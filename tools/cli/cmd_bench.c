@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_SIZE 64.0  /* 4 GB for each array */
-#define ROUNDING 1e-3   /* by how much the results of two ways may differ: sums of single precision in another order */
+#define MOST_SIZE 64.0 /* 4 GB for each array */
+#define ROUNDING 1e-3  /* by how much the results of two ways may differ: sums of single precision in another order */
 #define MOST_NAME 64
 
 typedef struct bench_options {
@@ -245,16 +245,6 @@ static adept_text times_text(double ratio)
     return isnan(ratio) ? adept_cell("%s", "") : adept_cell("x%.2f", ratio);
 }
 
-static adept_text flops_text(double rate)
-{
-    return adept_units_si(rate, "FLOP/s");
-}
-
-static adept_text bytes_text(double rate)
-{
-    return adept_units_si(rate, "B/s");
-}
-
 static adept_text per_joule_text(double rate)
 {
     return isnan(rate) ? adept_cell("%s", "") : adept_units_si(rate, "FLOP/J");
@@ -289,8 +279,8 @@ static void put_result(adept_row_writer *out, const work *w, size_t k, size_t wa
     }
     adept_column_value(out, "flops", r->work.flops);
     adept_column_value(out, "bytes", r->work.bytes);
-    adept_column_number(out, "flops_per_s", ">rate", flops_text, r->work.flops / r->time_s.mean);
-    adept_column_number(out, "bytes_per_s", ">moves", bytes_text, r->work.bytes / r->time_s.mean);
+    adept_column_number(out, "flops_per_s", ">rate", adept_units_flop_rate, r->work.flops / r->time_s.mean);
+    adept_column_number(out, "bytes_per_s", ">moves", adept_units_byte_rate, r->work.bytes / r->time_s.mean);
     adept_column_known(out, "flops_per_j", ">per joule", per_joule_text, r->work.flops / r->energy_j.mean);
     adept_column_text(out, "bound", "bound", bound_of(w, k, way));
     adept_row_end(out);
@@ -346,14 +336,6 @@ static adept_status print_text(adept_cli *cli, const work *w)
     return status;
 }
 
-static adept_status print(adept_cli *cli, const work *w)
-{
-    adept_row_writer csv = {.is_csv = true};
-
-    if (w->o->json) return print_json(cli, w);
-    return w->o->csv ? put_results(cli, &csv, stdout, w) : print_text(cli, w);
-}
-
 /* ---------------------------------------------------------------- all of it -------------------------------------- */
 
 static adept_status measure(adept_cli *cli, work *w)
@@ -377,7 +359,9 @@ static adept_status measure(adept_cli *cli, work *w)
     adept_progress_end(&w->progress);
     adept_recording_stop(w->job.recording);
     if (status == ADEPT_OK) status = take_results(cli, w);
-    return status == ADEPT_OK ? print(cli, w) : status;
+    adept_row_writer csv = {.is_csv = true};
+    if (status != ADEPT_OK) return status;
+    return o->json ? print_json(cli, w) : o->csv ? put_results(cli, &csv, stdout, w) : print_text(cli, w);
 }
 
 static adept_status bench(adept_cli *cli, void *options)

@@ -37,8 +37,7 @@ static adept_status write_report(adept_cli *cli, const adept_measure_job *job)
     adept_status status = adept_file_begin(&file, o->output, &cli->err);
     if (status != ADEPT_OK) return status;
     status = print(cli, file.stream, job);
-    adept_status ended = adept_file_end(&file, status == ADEPT_OK, &cli->err);
-    return status == ADEPT_OK ? ended : status;
+    return adept_file_end(&file, status, &cli->err);
 }
 
 static adept_status list(adept_cli *cli, adept_measure_job *job)

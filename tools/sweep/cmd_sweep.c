@@ -163,14 +163,14 @@ typedef struct work {
         FILE *out;
         uint64_t stride;
     } page;
-    adept_status status;     /* of what became of the points */
+    adept_status status; /* of what became of the points */
     adept_progress progress;
 } work;
 
 static void work_free(work *w)
 {
     adept_progress_end(&w->progress);
-    adept_file_end(&w->file, false, NULL);
+    adept_file_end(&w->file, ADEPT_E_INTERNAL, NULL);
     adept_sweep_rows_free(&w->rows);
     adept_table_end(NULL, &w->shown.table, NULL);
     adept_sweep_cloud_free(&w->cloud);
@@ -453,7 +453,7 @@ static adept_status end_output(adept_cli *cli, work *w)
         return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted after %" PRIu64 " of %" PRIu64 " points%s%s%s",
                                w->answers.points, w->size, o->output ? "; " : "", o->output ? o->output : "",
                                o->output ? " is not written" : "");
-    adept_status status = adept_file_end(&w->file, true, &cli->err);
+    adept_status status = adept_file_end(&w->file, ADEPT_OK, &cli->err);
     if (status == ADEPT_OK && o->plot) status = draw(cli, w);
     if (status == ADEPT_OK && o->html) status = write_page(cli, w);
     if (status == ADEPT_OK && reports(w)) status = print_report(cli, w);
