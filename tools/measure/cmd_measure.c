@@ -1,9 +1,7 @@
 /** @file cmd_measure.c  `adept measure -- COMMAND`: joules, watts and seconds of what runs, by component. */
 #include "adept_file.h"
 #include "measure_job.h"
-#include "measure_rows.h"
 #include "power_plot.h"
-#include "report_merge.h"
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>

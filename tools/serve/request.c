@@ -79,15 +79,6 @@ static bool wrong(const field *f, const char *what, adept_serve_problem *p)
     return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"%s\" is not %s", f->key, what);
 }
 
-static bool read_name(char *out, const field *f, const cJSON *value, adept_serve_problem *p)
-{
-    if (!cJSON_IsString(value)) return wrong(f, "a string", p);
-    size_t size = strlen(value->valuestring) + 1;
-    if (size == 1 || size > ADEPT_SERVE_NAME_SIZE) return wrong(f, "a name of 1 to 127 bytes", p);
-    memcpy(out, value->valuestring, size);
-    return true;
-}
-
 /* An array of texts, joined by ';'. */
 static bool read_assume(char *out, const field *f, const cJSON *array, adept_serve_problem *p)
 {
@@ -160,11 +151,15 @@ static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem 
 static bool read_value(void *record, const field *f, const cJSON *value, adept_serve_problem *p)
 {
     void *at = (char *)record + f->offset;
-    size_t index;
+    size_t index, size;
     double *number = at;
     switch (f->kind) {
     case FIELD_NAME:
-        return read_name(at, f, value, p);
+        if (!cJSON_IsString(value)) return wrong(f, "a string", p);
+        size = strlen(value->valuestring) + 1;
+        if (size == 1 || size > ADEPT_SERVE_NAME_SIZE) return wrong(f, "a name of 1 to 127 bytes", p);
+        memcpy(at, value->valuestring, size);
+        return true;
     case FIELD_ASSUME:
         return read_assume(at, f, value, p);
     case FIELD_CHOICE:

@@ -569,12 +569,6 @@ bool adept_server_is_open(const char *method, const char *path)
     return found && (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0);
 }
 
-/* What a route's body comes as. */
-static const char *type_of_body(const route *r)
-{
-    return r->answer == answer_upload ? "application/octet-stream" : json;
-}
-
 size_t adept_server_most_bytes(const char *method, const char *path, size_t most_bytes)
 {
     const bool uploads = strcmp(method, "POST") == 0 && strcmp(path, "/v1/workloads") == 0;
@@ -692,7 +686,8 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
     if (ok) {
         const route *r = &routes[out->route];
         out->content_type = r->content_type;
-        const char *given = request->content_type, *wanted = type_of_body(r);
+        const char *given = request->content_type;
+        const char *wanted = r->answer == answer_upload ? "application/octet-stream" : json;
         const size_t length = strlen(wanted);
         /* "application/json", with or without parameters */
         const bool is_wanted = given && strncasecmp(given, wanted, length) == 0 && strchr("; \t", given[length]);

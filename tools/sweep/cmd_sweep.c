@@ -266,14 +266,6 @@ static adept_workload_options with_lengths(const sweep_options *o)
     return base;
 }
 
-static adept_status check_tokens(adept_cli *cli, const work *w)
-{
-    const adept_job *job = &w->o->job.job;
-    const bool of_tokens = job->ttft_limit_s > 0 || job->tpot_limit_s > 0 || job->aim == ADEPT_AIM_TOKEN;
-    if (w->sweep.generates || !of_tokens) return ADEPT_OK;
-    return adept_cli_usage(cli, "--within-ttft, --within-tpot and --minimise energy_per_token need --mode generate");
-}
-
 static adept_status set_up(adept_cli *cli, work *w)
 {
     const sweep_options *o = w->o;
@@ -299,7 +291,11 @@ static adept_status set_up(adept_cli *cli, work *w)
     if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &base);
     w->passes = w->source; /* borrows all but what it makes */
     w->sweep.generates = status == ADEPT_OK && w->source.base->mode == ADEPT_MODE_GENERATE;
-    if (status == ADEPT_OK) status = check_tokens(cli, w);
+    const adept_job *job = &o->job.job;
+    const bool of_tokens = job->ttft_limit_s > 0 || job->tpot_limit_s > 0 || job->aim == ADEPT_AIM_TOKEN;
+    if (status == ADEPT_OK && of_tokens && !w->sweep.generates)
+        status =
+            adept_cli_usage(cli, "--within-ttft, --within-tpot and --minimise energy_per_token need --mode generate");
     if (status == ADEPT_OK) status = adept_sweep_job_begin(&w->o->job, &cli->err);
     if (status == ADEPT_OK && o->plot) status = adept_sweep_cloud_new(&w->cloud, &cli->err);
     if (status == ADEPT_OK) status = adept_sweep_answers_new(&w->answers, o->ignore_memory, &cli->err);

@@ -110,21 +110,6 @@ static const adept_option_row rows[] = {
     {0},
 };
 
-/* Standard output is for the result: what the command prints goes to standard error. */
-static int divert_output(void)
-{
-    fflush(stdout);
-    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-    return kept;
-}
-
-static void take_output_back(int kept)
-{
-    dup2(kept, STDOUT_FILENO);
-    close(kept);
-}
-
 /* Is it the point of --baseline? A key that it does not name does not vary there. */
 static bool is_baseline(const adept_drive *d, uint64_t index)
 {
@@ -168,9 +153,13 @@ static adept_status measure(adept_cli *cli, adept_drive *d)
     adept_status status = adept_sweep_size(&d->size, &d->sweep, &cli->err);
     if (status == ADEPT_OK) status = find_baseline(cli, d);
     if (status != ADEPT_OK) return status;
-    int kept = divert_output();
+    /* Standard output is for the result: what the command prints goes to standard error. */
+    fflush(stdout);
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
     status = adept_drive_points(cli, d);
-    take_output_back(kept);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
     if (d->done == 0) return status;
     adept_status reported =
         adept_drive_report(status == ADEPT_OK ? cli : &other, d); /* what was measured is not lost */
