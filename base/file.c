@@ -170,14 +170,6 @@ static void next_name(adept_file_out *file, int attempt)
     snprintf(file->temporary, strlen(file->target) + NAME_ROOM, "%s.%ld-%d.tmp", file->target, (long)getpid(), attempt);
 }
 
-/* Not where one who cleans up was faster: then it is gone, or about to go. */
-static bool take_lock(int fd)
-{
-    struct stat st;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK; /* who cannot lock cannot clean up either */
-    return fstat(fd, &st) == 0 && st.st_nlink > 0;
-}
-
 static bool give_name(adept_file_out *file, int fd)
 {
     char path[64];
@@ -214,7 +206,12 @@ static int open_new(adept_file_out *file)
         for (int attempt = 0; fd < 0 && errno == EEXIST && attempt < MOST_NAMES; attempt++) {
             next_name(file, attempt);
             fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            if (fd >= 0 && !take_lock(fd)) {
+            if (fd < 0) continue;
+            /* Where one who cleans up was faster it is gone, or about to go. Who cannot lock cannot clean up either. */
+            struct stat st;
+            bool gone =
+                flock(fd, LOCK_EX | LOCK_NB) != 0 ? errno == EWOULDBLOCK : fstat(fd, &st) != 0 || st.st_nlink == 0;
+            if (gone) {
                 close(fd);
                 fd = -1;
                 errno = EEXIST;

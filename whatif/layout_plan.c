@@ -133,8 +133,7 @@ static void put_found(adept_json_writer *w, const char *key, const adept_found_l
     for (size_t i = 0; i < n; i++) {
         words_text(words, adept_run_field, &found[i].run);
         adept_json_put_object(w, NULL,
-                              "number %jd profile %jd step_time_s %g energy_step_j %g peak_bytes %g "
-                              "value %g words %s",
+                              "number %jd profile %jd step_time_s %g energy_step_j %g peak_bytes %g value %g words %s",
                               (intmax_t)found[i].number, (intmax_t)found[i].profile, found[i].step_time_s,
                               found[i].energy_step_j, found[i].peak_bytes, found[i].value, words);
     }

@@ -221,9 +221,8 @@ const adept_command adept_attribute_fit = {
     .summary = "what the work of processes costs, learnt from node power",
     .usage = "RECORDING...",
     .doc = "Learn from recordings of `adept attribute record` what a second of CPU time, a context switch, a byte cost "
-           "on this machine, and what "
-           "it draws whatever runs. Intervals come from a bootstrap; a part of the recording that was not learnt from "
-           "tells how good it is."
+           "on this machine, and what it draws whatever runs. Intervals come from a bootstrap; a part of the recording "
+           "that was not learnt from tells how good it is."
            "\vExamples:\n"
            "  adept attribute fit node.rec -o model.json\n"
            "  adept attribute fit monday.rec tuesday.rec --features cpu_time_s\n"

@@ -331,8 +331,7 @@ const adept_command adept_attribute_report = {
     .summary = "whose joules they were",
     .usage = "RECORDING...",
     .doc = "Say how much of a machine's energy its processes caused, in total and over time, by what `adept attribute "
-           "fit` learnt. "
-           "Their energies and the static energy sum to what the model predicts."
+           "fit` learnt. Their energies and the static energy sum to what the model predicts."
            "\vExamples:\n"
            "  adept attribute report node.rec\n"
            "  adept attribute report node.rec --by user --static cpu-share\n"

@@ -98,8 +98,7 @@ static const adept_option_row rows[] = {
     {"idle", "FILE", 2, "What each node draws idle, by adept measure --idle-fit", ADEPT_OPT_FILE, .at = AT(idle)},
     {"gap", "RULE", 2,
      "What only a meter of the node sees: none (default) of it is given out; proportional to the rest; or so many "
-     "watts a node, "
-     "likewise",
+     "watts a node, likewise",
      ADEPT_OPT_PARSED, .parse = parse_gap},
     {"gap-factor", "F", 2,
      "Where a node has no such meter: what it draws over what is measured: 1.19 is the gap of 16 % that Coca4ai found",

@@ -98,8 +98,7 @@ const adept_command adept_calibrate_layouts = {
     .summary = "fit factors of software stacks to rows of layouts",
     .usage = "--layouts ROWS.csv... [-o OUT.json]",
     .doc = "Fit one factor of time to the rows of each software stack, and say what it is worth on rows that were left "
-           "out: "
-           "the row itself, or all of its source."
+           "out: the row itself, or all of its source."
            "\vExamples:\n"
            "  adept calibrate --layouts layouts.csv -o stacks.json\n"
            "  adept calibrate --layouts a.csv b.csv --json",

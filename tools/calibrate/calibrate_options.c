@@ -139,8 +139,7 @@ static const adept_option_row rows[] = {
      "gemm, bmm or conv (repeatable; default: those of --gpu)",
      ADEPT_OPT_PARSED, .at = AT(tiles), .parse = parse_tiles, .expert = true},
     {"saturation", "NAME", 3,
-     "Saturation function: sigmoid, arctan, softsign, algebraic or tanh (default: that of the GPU's fit, else "
-     "sigmoid)",
+     "Saturation function: sigmoid, arctan, softsign, algebraic or tanh (default: that of the GPU's fit, else sigmoid)",
      ADEPT_OPT_NAME, .at = AT(fit.saturation), .names = adept_saturation_name, .expert = true},
     {"compare-saturations", NULL, 3, "Also fit with each of the other saturation functions", ADEPT_OPT_FLAG,
      .at = AT(fit.compare_saturations), .expert = true},
@@ -202,8 +201,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_CHOICE, .at = AT(fit.bounds), .names = bounds_name, .expert = true},
     {"no-polish", NULL, 5, "Without L-BFGS at the end", ADEPT_OPT_FLAG, .at = AT(no_polish), .expert = true},
     {"resume", "FILE", 5,
-     "Continue an interrupted fit from its checkpoint, OUT.json.checkpoint: the result is that of an uninterrupted "
-     "one",
+     "Continue an interrupted fit from its checkpoint, OUT.json.checkpoint: the result is that of an uninterrupted one",
      ADEPT_OPT_FILE, .at = AT(resume)},
     {0},
 };

@@ -67,8 +67,7 @@ static const adept_option_row rows[] = {
     {.group = 1, .help = "What runs:"},
     {"ways", "LIST", 1,
      "How: scalar (one core, no vectors), simd (one core), threads (all cores, with vectors), gpu (by NVIDIA's "
-     "driver). "
-     "Default: those that this machine has",
+     "driver). Default: those that this machine has",
      ADEPT_OPT_PARSED, .at = 0, .parse = parse_ways},
     {"threads", "N", 1, "Of way threads; default: a thread for each processor", ADEPT_OPT_INT, .at = AT(threads),
      .low = 1, .high = 4096},
@@ -382,15 +381,13 @@ const adept_command adept_command_bench = {
     .summary = "time and energy of six kernels on this machine",
     .usage = "[KERNEL...]",
     .doc = "Run gemm, spmv, triad, stencil, monte_carlo and distance, or those that are named, and measure what they "
-           "take: on one core "
-           "without vectors, with vectors, on all cores, and on the GPU."
+           "take: on one core without vectors, with vectors, on all cores, and on the GPU."
            "\vExamples:\n"
            "  adept bench triad --repeat 1\n"
            "  adept bench gemm spmv --ways scalar,simd --seconds 0.1 --repeat 2 --csv\n"
            "\n"
            "Energies are the machine's, by the sensors of adept measure: what else runs on it is in them. The GPU's "
-           "kernels are compiled by "
-           "NVIDIA's driver, without a toolkit; it is CUDA's first.",
+           "kernels are compiled by NVIDIA's driver, without a toolkit; it is CUDA's first.",
     .size = sizeof(bench_options),
     .options = {.rows = rows, .init = init, .check = check, .parts = {{&adept_reading_options_of, AT(measure)}}},
     .arguments = {.takes = "KERNELs", .most = ADEPT_ANY_NUMBER, .at = AT(words)},

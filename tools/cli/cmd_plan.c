@@ -89,8 +89,7 @@ static const adept_option_row rows[] = {
     {"try-precision", "LIST", 3, "In mode generate, try each layout in these precisions: pure-bf16,fp8",
      ADEPT_OPT_PARSED, .at = AT(precisions), .parse = parse_types},
     {"try-weights", "LIST", 3,
-     "Types of weights likewise: bf16,fp8,int4. Those that the GPU or the model cannot run "
-     "are left out",
+     "Types of weights likewise: bf16,fp8,int4. Those that the GPU or the model cannot run are left out",
      ADEPT_OPT_PARSED, .at = AT(weights), .parse = parse_types},
     {"try-kv-cache", "LIST", 3, "Types of the cache likewise: bf16,fp8", ADEPT_OPT_PARSED, .at = AT(caches),
      .parse = parse_types},
@@ -371,10 +370,9 @@ const adept_command adept_command_plan = {
     .summary = "find the layout of a training step or a generation",
     .usage = "MODEL|PROFILE --gpu NAME|FILE --gpus N --global-batch B",
     .doc = "Search all legal layouts of a training step: tensor, pipeline, context and expert parallel GPUs, replicas "
-           "and their shards, schedules, "
-           "micro-batches and recomputation; of a generation (--mode generate) replicas, tensor, pipeline and expert "
-           "parallel GPUs, and batches. Those that do not fit a GPU's memory are left out; the best are predicted "
-           "as adept predict does."
+           "and their shards, schedules, micro-batches and recomputation; of a generation (--mode generate) replicas, "
+           "tensor, pipeline and expert parallel GPUs, and batches. Those that do not fit a GPU's memory are left out; "
+           "the best are predicted as adept predict does."
            "\vExamples:\n"
            "  adept plan llama-3-8b --gpu h100 --gpus 8 --global-batch 64\n"
            "  adept plan llama-3-70b --gpu h100 --gpus 64 --global-batch 64 --within 5\n"

@@ -300,14 +300,10 @@ const adept_command adept_command_compare = {
     .summary = "predicted, measured and simulated, number by number",
     .usage = "A.json B.json",
     .doc = "Compare two files that `adept predict --json`, `adept measure --json` and `adept simulate --json` wrote: "
-           "differences, in "
-           "percent of what was measured, or of A where both are of a kind. A prediction is compared with a region of "
-           "the measurement, "
-           "one step of it; two measurements in total, by component and by region; two simulations by policy, seed by "
-           "seed where they "
-           "met the same jobs. A number that is not known is none, never 0. --goal judges B by what a file asks for. A "
-           "simulation "
-           "validates nothing, and the verdict says so."
+           "differences, in percent of what was measured, or of A where both are of a kind. A prediction is compared "
+           "with a region of the measurement, one step of it; two measurements in total, by component and by region; "
+           "two simulations by policy, seed by seed where they met the same jobs. A number that is not known is none, "
+           "never 0. --goal judges B by what a file asks for. A simulation validates nothing, and the verdict says so."
            "\vExamples:\n"
            "  adept compare predicted.json measured.json\n"
            "  adept compare predicted.json measured.json --region epoch --within 10\n"

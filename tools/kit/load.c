@@ -31,8 +31,9 @@ static adept_status parse_input(adept_cli *cli, const char *option, char *text, 
     return ADEPT_OK;
 }
 
-static adept_status add_assumption(adept_cli *cli, const char *option, const char *text, adept_workload_options *o)
+static adept_status add_assumption(adept_cli *cli, const char *option, char *text, void *record)
 {
+    adept_workload_options *o = record;
     adept_error err = {0};
 
     if (o->config.n_assume == ADEPT_MAX_ASSUME_OPTIONS)
@@ -41,11 +42,6 @@ static adept_status add_assumption(adept_cli *cli, const char *option, const cha
     o->assume[o->config.n_assume++] = text;
     o->config.assume = o->assume;
     return ADEPT_OK;
-}
-
-static adept_status parse_assume(adept_cli *cli, const char *option, char *text, void *record)
-{
-    return add_assumption(cli, option, text, record);
 }
 
 /* "--assume-trips" "5" assumes "trips=5". */
@@ -170,7 +166,7 @@ static const adept_option_row rows[] = {
     {"assume", "OP=SHAPE", 2,
      "Count OP, which adept does not know, as such a copy with results of that shape, several joined by commas: "
      "mylib::topk=Bx8,i64:Bx8. Repeatable",
-     ADEPT_OPT_PARSED, .parse = parse_assume, .expert = true},
+     ADEPT_OPT_PARSED, .parse = add_assumption, .expert = true},
     {"operator", "FILE.json", 2,
      "What operators that adept does not know compute and move, by the shapes of their arguments and results "
      "(docs/TUTORIAL.md). Repeatable",
@@ -180,9 +176,8 @@ static const adept_option_row rows[] = {
     {"assume-trips", "N", 2, "How often a loop runs whose end depends on data, with a warning", ADEPT_OPT_PARSED,
      .parse = parse_assume_one, .expert = true},
     {"assume-fraction", "F", 2,
-     "What data chooses (nonzero, a mask as index, experts of a mixture) of its elements, 0 to 1; all by default, with "
-     "a "
-     "warning",
+     "What data chooses (nonzero, a mask as index, experts of a mixture) of its elements, 0 to 1; all by default, "
+     "with a warning",
      ADEPT_OPT_PARSED, .parse = parse_assume_one, .expert = true},
     {"trust", NULL, 2, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust), .expert = true},

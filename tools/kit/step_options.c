@@ -281,8 +281,7 @@ static const adept_option_row job_rows[] = {
     {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = IN_JOB(dataset_size), .low = 1},
     {"inferences", "N", 3,
      "Inferences of the model over its life, beside the job that trains it: samples in mode infer, or with --prompt "
-     "and "
-     "--tokens queries. Adds them to the totals, and says from how many on they take more than the training",
+     "and --tokens queries. Adds them to the totals, and says from how many on they take more than the training",
      ADEPT_OPT_COUNT, .at = IN_JOB(inferences), .low = 1, .expert = true},
     {"inference-batch", "N", 3, "How many of them run at a time on a GPU. Default: the batch of the training",
      ADEPT_OPT_COUNT, .at = IN_JOB(inference_batch), .low = 1, .expert = true},

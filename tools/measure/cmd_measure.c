@@ -104,11 +104,10 @@ const adept_command adept_command_measure = {
            "  adept measure --period 10ms --json -o run.json -- sleep 1\n"
            "  adept measure --list\n"
            "\n"
-           "The exit status is the command's, 128 + N if signal N ended it, 127 if it is not found. "
-           "Numbers are the machine's: what else runs on it is in them. "
-           "A sensor that is missing or dies is named, and its number is unknown, never 0. "
-           "A command marks regions by lines \"SECONDS [PID] begin|end NAME\" behind the file that ADEPT_MARKS names; "
-           "Python has adept.mark().",
+           "The exit status is the command's, 128 + N if signal N ended it, 127 if it is not found. Numbers are the "
+           "machine's: what else runs on it is in them. A sensor that is missing or dies is named, and its number is "
+           "unknown, never 0. A command marks regions by lines \"SECONDS [PID] begin|end NAME\" behind the file that "
+           "ADEPT_MARKS names; Python has adept.mark().",
     .size = sizeof(adept_measure_cli_options),
     .options = {.parts = {{&adept_measure_cli_options_of, 0},
                           {&adept_reading_options_of, 0},

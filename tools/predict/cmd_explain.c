@@ -61,8 +61,7 @@ const adept_command adept_command_explain = {
     .summary = "what limits a step and what would help, in sentences",
     .usage = "MODEL|PROFILE --gpu NAME|FILE",
     .doc = "Explain a step in sentences: what it costs and how sure that is, what limits it, which layers take its "
-           "time, and what would help by how much. Every number comes from a prediction of "
-           "its own."
+           "time, and what would help by how much. Every number comes from a prediction of its own."
            "\vExamples:\n"
            "  adept explain resnet50 --gpu a100\n"
            "  adept explain gpt2.pt --gpu h100 --precision bf16 --gpus 8 --all\n"

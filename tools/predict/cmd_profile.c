@@ -36,8 +36,7 @@ static adept_status check(adept_cli *cli, void *record)
 static const adept_option_row rows[] = {
     {"output", "FILE", 4,
      "Also write the profile with the model's graph to FILE, which stands for the model on machines without libtorch; "
-     "-: "
-     "to standard output, and nothing else",
+     "-: to standard output, and nothing else",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
     {"batches", "SIZES", 4, NULL, ADEPT_OPT_PARSED, .parse = refuse_sizes},
     {"seq-lengths", "SIZES", 4, NULL, ADEPT_OPT_PARSED, .parse = refuse_sizes},

@@ -94,8 +94,7 @@ static void say_cost(writer *w)
     if (x->step->profile->mode == ADEPT_MODE_GENERATE)
         fprintf(w->out,
                 " The first token comes after %s, bound by %s, and each of the %" PRId64
-                " that follow takes %s, bound by %s: "
-                "%s tokens/s and %s for each.",
+                " that follow takes %s, bound by %s: %s tokens/s and %s for each.",
                 adept_units_time(p->ttft_s).s, adept_bound_word(p->generation.prompt_bound), x->step->profile->tokens,
                 adept_units_time(p->tpot_s).s, adept_bound_word(p->generation.answer_bound),
                 adept_units_digits(p->generation.tokens_per_s).s,

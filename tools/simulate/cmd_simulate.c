@@ -146,8 +146,7 @@ static const adept_option_row rows[] = {
      .at = AT(policy.is_rigid)},
     {"vary", "KEY=V1,V2,...", 1,
      "A row for each value and policy: KEY is cap, rate (jobs/s) or cluster (files, in place of CLUSTER.json); "
-     "several "
-     "keys make a grid",
+     "several keys make a grid",
      ADEPT_OPT_PARSED, .at = AT(vary), .parse = parse_vary},
     {"horizon", "TIME", 1, "End after so long, \"10h\" (default: the jobs file's; of a trace when all have ended)",
      ADEPT_OPT_AMOUNT, .at = AT(horizon_s), .units = adept_suffix_times},
@@ -316,16 +315,15 @@ const adept_command adept_command_simulate = {
     .usage = "CLUSTER.json JOBS --policy NAME[,NAME...]",
     .doc =
         "Simulate a cluster under scheduling policies: throughput, energy, completion times, missed deadlines, "
-        "fairness, power. "
-        "JOBS is a jobs file with arrivals, or a trace with --templates."
+        "fairness, power. JOBS is a jobs file with arrivals, or a trace with --templates."
         "\vExamples:\n"
         "  adept simulate cluster.json jobs.json --policy pollux,zeus --seeds 10\n"
         "  adept simulate cluster.json jobs.json --policy zeus --vary rate=0.003,0.005\n"
         "  adept simulate --merge part1.json part2.json --json -o all.json\n"
         "\n"
         "Policies: fcfs, easy (backfill), pollux (sjf), themis (fairshare), chronos (slack), zeus (edp), hades, "
-        "charon, aurachronos, "
-        "min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, policies and numbers.",
+        "charon, aurachronos, min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, "
+        "policies and numbers.",
     .size = sizeof(adept_simulate_options),
     .options = {.rows = rows, .init = init, .check = check},
     .arguments = {.takes = "CLUSTER.json and JOBS", .most = ADEPT_ANY_NUMBER, .at = AT(words)},

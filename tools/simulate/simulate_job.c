@@ -107,11 +107,6 @@ typedef struct pool {
     adept_progress progress;
 } pool;
 
-static bool keeps_results(const adept_simulate_options *o)
-{
-    return o->jobs_csv || o->power_csv || o->html;
-}
-
 static adept_status run_one(pool *p, size_t number, adept_error *err)
 {
     const adept_comparison *c = &p->job->comparison;
@@ -343,6 +338,7 @@ static void forget_streams(adept_simulate_job *job)
 adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
 {
     const adept_simulate_options *o = job->options;
+    const bool keeps_results = o->jobs_csv || o->power_csv || o->html;
     forget_runs(job);
     adept_status status = make_streams(cli, job);
 
@@ -351,13 +347,12 @@ adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
     if (status != ADEPT_OK) return status;
     size_t n_runs = o->policies.n * (size_t)o->seeds;
     const adept_policy **policies = calloc(o->policies.n, sizeof *policies);
-    if (keeps_results(o)) {
+    if (keeps_results) {
         job->results = calloc(n_runs, sizeof *job->results);
         job->drawn = calloc(o->policies.n, sizeof *job->drawn);
     }
     if (o->windows > 0) job->comparison.uncut = calloc(o->policies.n, sizeof *job->comparison.uncut);
-    if (!policies || (keeps_results(o) && (!job->results || !job->drawn)) ||
-        (o->windows > 0 && !job->comparison.uncut)) {
+    if (!policies || (keeps_results && (!job->results || !job->drawn)) || (o->windows > 0 && !job->comparison.uncut)) {
         free(policies);
         return adept_cli_no_memory(cli);
     }

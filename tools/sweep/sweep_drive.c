@@ -188,18 +188,17 @@ const adept_command adept_sweep_drive = {
     .name = "sweep",
     .usage = "--drive --vary KEY=VALUES... -- COMMAND...",
     .doc = "Set power limits, clocks or governors of this machine, measure a command at every point of the grid as "
-           "adept measure does, and say "
-           "which points are best: least time, least energy, least product of both, and the front between them."
+           "adept measure does, and say which points are best: least time, least energy, least product of both, and "
+           "the front between them."
            "\vExamples:\n"
            "  adept sweep --drive --vary power_limit_w=150:300:50 -- ./train\n"
            "  adept sweep --drive --vary clock=1.2GHz,1.4GHz --csv -o a.csv -- ./train\n"
-           "  adept sweep --drive --vary power_limit_w=150,250 --repeat 5 "
-           "--baseline power_limit_w=250 -- ./train\n"
+           "  adept sweep --drive --vary power_limit_w=150,250 --repeat 5 --baseline power_limit_w=250 -- ./train\n"
            "  adept sweep --restore\n"
            "\n"
-           "Setting needs root. What was set before is put back at the end, when the command fails, and at once on INT "
-           "or TERM; after "
-           "anything else by --restore or by the next --drive. What COMMAND prints goes to standard error.",
+           "Setting needs root. What was set before is put back at the end, when the command fails, and at once on "
+           "INT or TERM; after anything else by --restore or by the next --drive. What COMMAND prints goes to "
+           "standard error.",
     .size = sizeof(adept_drive_options),
     .options = {.rows = rows,
                 .init = init,
