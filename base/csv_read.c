@@ -83,13 +83,6 @@ static size_t record_bytes(const adept_csv *csv, long *lines)
     return (size_t)(p - csv->at);
 }
 
-static bool reserve(adept_csv *csv, size_t size)
-{
-    char *grown = adept_grow(csv->buffer, &csv->buffer_bytes, size, 1);
-    if (grown) csv->buffer = grown;
-    return grown != NULL;
-}
-
 /* A quoted cell at *p, which stands on its first quote; copies its text to *to and leaves *p behind the last quote. */
 static adept_status take_quoted(const adept_csv *csv, const char **p, const char *end, char **to)
 {
@@ -138,7 +131,9 @@ adept_status adept_csv_next(adept_csv *csv, bool *more)
         if (size == 0) continue;
         /* A text is never longer than its bytes in the file; each separator becomes a zero, and the last cell needs
          * one. */
-        if (!reserve(csv, size + 1)) return adept_error_set(csv->err, ADEPT_E_NOMEM, "%s: out of memory", csv->name);
+        char *grown = adept_grow(csv->buffer, &csv->buffer_bytes, size + 1, 1);
+        if (!grown) return adept_error_set(csv->err, ADEPT_E_NOMEM, "%s: out of memory", csv->name);
+        csv->buffer = grown;
         *more = true;
         const char *p = begin;
         const char *end = begin + size;
@@ -160,13 +155,6 @@ adept_status adept_csv_next(adept_csv *csv, bool *more)
 
 /* ---- a file with known columns ---- */
 
-static int find_column(const adept_csv_table *t, const char *name)
-{
-    for (int c = 0; c < t->n_names; c++)
-        if (strcmp(name, t->names[c]) == 0) return c;
-    return -1;
-}
-
 static adept_status read_header(adept_csv_table *t)
 {
     bool more = false;
@@ -175,8 +163,11 @@ static adept_status read_header(adept_csv_table *t)
     if (!more) return adept_csv_fail(&t->csv, "empty file: a header line is needed");
     t->n_cells = t->csv.n_cells;
     for (size_t i = 0; i < t->n_cells; i++) {
-        int c = t->column_of_cell[i] = find_column(t, t->csv.cells[i].text);
-        if (c < 0) continue;
+        int c = 0;
+        while (c < t->n_names && strcmp(t->csv.cells[i].text, t->names[c]) != 0)
+            c++;
+        t->column_of_cell[i] = c < t->n_names ? c : -1;
+        if (c == t->n_names) continue;
         if (t->present[c]) return adept_csv_fail(&t->csv, "column \"%s\" occurs twice", t->names[c]);
         t->present[c] = true;
     }

@@ -23,14 +23,6 @@ static const status_row *row_of(adept_status status)
     return i < sizeof rows / sizeof rows[0] ? &rows[i] : &rows[ADEPT_E_INTERNAL];
 }
 
-/* Names from hostile files end up in messages: a message stays one line and never drives a terminal. */
-static void make_one_line(char *text)
-{
-    for (unsigned char *p = (unsigned char *)text; *p; p++) {
-        if (*p < 0x20 || *p == 0x7f) *p = ' ';
-    }
-}
-
 adept_status adept_error_set(adept_error *err, adept_status status, const char *format, ...)
 {
     if (!err) return status;
@@ -40,7 +32,9 @@ adept_status adept_error_set(adept_error *err, adept_status status, const char *
     va_start(args, format);
     if (vsnprintf(err->message, sizeof err->message, format, args) < 0) err->message[0] = '\0';
     va_end(args);
-    make_one_line(err->message);
+    /* Names from hostile files end up in messages: a message stays one line and never drives a terminal. */
+    for (unsigned char *p = (unsigned char *)err->message; *p; p++)
+        if (*p < 0x20 || *p == 0x7f) *p = ' ';
     return status;
 }
 

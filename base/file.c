@@ -170,23 +170,6 @@ static void next_name(adept_file_out *file, int attempt)
     snprintf(file->temporary, strlen(file->target) + NAME_ROOM, "%s.%ld-%d.tmp", file->target, (long)getpid(), attempt);
 }
 
-/* Not where one who cleans up was faster: then it is gone, or about to go. */
-static bool take_lock(int fd)
-{
-    struct stat st;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK; /* who cannot lock cannot clean up either */
-    return fstat(fd, &st) == 0 && st.st_nlink > 0;
-}
-
-/* Without /proc it would never get a name. */
-static int open_unnamed(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd < 0 || (access("/proc/self/fd", X_OK) == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)) return fd;
-    close(fd);
-    return -1;
-}
-
 static bool give_name(adept_file_out *file, int fd)
 {
     char path[64];
@@ -212,14 +195,23 @@ static int open_new(adept_file_out *file)
     char *folder = folder_of(file->target);
     if (!folder) return -1;
     remove_left(folder, file->target);
-    int fd = open_unnamed(folder);
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd >= 0 && (access("/proc/self/fd", X_OK) != 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)) {
+        close(fd); /* without /proc it would never get a name */
+        fd = -1;
+    }
     file->is_unnamed = fd >= 0;
     if (fd < 0) {
         errno = EEXIST;
         for (int attempt = 0; fd < 0 && errno == EEXIST && attempt < MOST_NAMES; attempt++) {
             next_name(file, attempt);
             fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            if (fd >= 0 && !take_lock(fd)) {
+            if (fd < 0) continue;
+            /* Where one who cleans up was faster it is gone, or about to go. Who cannot lock cannot clean up either. */
+            struct stat st;
+            bool gone =
+                flock(fd, LOCK_EX | LOCK_NB) != 0 ? errno == EWOULDBLOCK : fstat(fd, &st) != 0 || st.st_nlink == 0;
+            if (gone) {
                 close(fd);
                 fd = -1;
                 errno = EEXIST;
@@ -238,8 +230,7 @@ static int open_new(adept_file_out *file)
     return fd;
 }
 
-/* The rename itself must survive a power cut; a folder that cannot be synced (some network file systems) is no error.
- */
+/* The rename must survive a power cut; a folder that cannot be synced (some network file systems) is no error. */
 static void sync_folder(const char *path)
 {
     char *folder = folder_of(path);
@@ -274,11 +265,6 @@ bool adept_file_is_stream(const char *path)
     return strcmp(path, "-") == 0 || adept_file_is(path, S_IFCHR) || adept_file_is(path, S_IFIFO);
 }
 
-static int open_stream(const char *path)
-{
-    return strcmp(path, "-") == 0 ? dup(STDOUT_FILENO) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-}
-
 adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err)
 {
     struct stat st;
@@ -294,7 +280,9 @@ adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error
         return adept_no_memory(err, path);
     }
     /* What was opened and named for it; its names, and the file where it is ours, go with a failure. */
-    int fd = is_stream ? open_stream(path) : open_new(&file);
+    int fd = !is_stream               ? open_new(&file)
+             : strcmp(path, "-") == 0 ? dup(STDOUT_FILENO)
+                                      : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     adept_status status = fd < 0 ? io_error(err, ADEPT_E_IO, path, "cannot write") : ADEPT_OK;
     file.stream = fd < 0 ? NULL : fdopen(fd, "w");
     if (status == ADEPT_OK && !file.stream) {
@@ -311,16 +299,12 @@ adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error
     return status;
 }
 
-static bool is_written(const adept_file_out *file, bool keep)
+adept_status adept_file_end(adept_file_out *file, adept_status status, adept_error *err)
 {
-    if (fflush(file->stream) != 0 || ferror(file->stream)) return false;
-    return !keep || !file->temporary || fsync(fileno(file->stream)) == 0;
-}
-
-adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err)
-{
-    if (!file->stream) return ADEPT_OK;
-    bool ok = is_written(file, keep);
+    const bool keep = status == ADEPT_OK;
+    if (!file->stream) return status;
+    bool ok = fflush(file->stream) == 0 && !ferror(file->stream);
+    if (ok && keep && file->temporary) ok = fsync(fileno(file->stream)) == 0;
     int saved = errno, fd = ok && keep && file->temporary ? dup(fileno(file->stream)) : -1; /* keeps its lock */
     if (fclose(file->stream) != 0 && ok) {
         ok = false;
@@ -333,7 +317,7 @@ adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err)
     if (!ok || !keep) remove_temporary(file);
     if (fd >= 0) close(fd);
     errno = saved;
-    adept_status status = !keep || ok ? ADEPT_OK : io_error(err, ADEPT_E_IO, file->target, "cannot write");
+    if (keep && !ok) status = io_error(err, ADEPT_E_IO, file->target, "cannot write");
     if (file->temporary && keep && ok) sync_folder(file->target);
     free(file->temporary);
     free(file->target);
@@ -347,5 +331,5 @@ adept_status adept_file_write(const char *path, const char *text, size_t size, a
     adept_status status = adept_file_begin(&file, path, err);
     if (status != ADEPT_OK) return status;
     fwrite(text, 1, size, file.stream); /* adept_file_end() sees whether it failed */
-    return adept_file_end(&file, true, err);
+    return adept_file_end(&file, status, err);
 }

@@ -121,11 +121,6 @@ static int32_t hex4(const char *at, const char *end)
     return value;
 }
 
-static bool is_high(int32_t unit)
-{
-    return unit >= 0xd800 && unit < 0xdc00;
-}
-
 static bool is_low(int32_t unit)
 {
     return unit >= 0xdc00 && unit < 0xe000;
@@ -138,7 +133,7 @@ static bool take_code(parser *p, char **out)
     if (unit < 0) return fail(p, "\\u without four hexadecimal digits");
     if (unit == 0) return fail(p, "a NUL in a string");
     p->at += 4;
-    if (is_high(unit)) {
+    if (unit >= 0xd800 && unit < 0xdc00) { /* the high half of a pair */
         int32_t low = take(p, '\\') && take(p, 'u') ? hex4(p->at, p->end) : -1;
         if (!is_low(low)) return fail(p, "half a surrogate pair");
         p->at += 4;
@@ -259,12 +254,6 @@ static bool parse_member(parser *p, cJSON *object)
     return cJSON_AddItemToArray(object, value);
 }
 
-static bool parse_element(parser *p, cJSON *array)
-{
-    cJSON *value = parse_value(p);
-    return value && cJSON_AddItemToArray(array, value); /* which cannot fail: it links what is there */
-}
-
 /* Recursion is as deep as ADEPT_JSON_MAX_DEPTH. */
 static bool fill(parser *p, cJSON *container, char close)
 {
@@ -274,7 +263,9 @@ static bool fill(parser *p, cJSON *container, char close)
     skip_blanks(p);
     if (!take(p, close)) {
         do {
-            if (!(close == '}' ? parse_member(p, container) : parse_element(p, container))) return false;
+            if (close == '}' && !parse_member(p, container)) return false;
+            cJSON *value = close == ']' ? parse_value(p) : NULL;
+            if (close == ']' && !(value && cJSON_AddItemToArray(container, value))) return false;
             n++;
             skip_blanks(p);
         } while (take(p, ','));

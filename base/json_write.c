@@ -11,11 +11,6 @@
 
 /* ---- texts ---- */
 
-static bool is_plain(char c)
-{
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
 /* A character that is not plain. @return behind it */
 static const char *put_special(adept_buffer *out, const char *at, const char *end)
 {
@@ -42,7 +37,7 @@ static void quote(adept_buffer *out, const char *text)
     adept_buffer_add(out, "\"", 1);
     while (text < end) {
         const char *begin = text;
-        while (is_plain(*text))
+        while (*text >= 0x20 && *text < 0x7f && *text != '"' && *text != '\\')
             text++;
         adept_buffer_add(out, begin, (size_t)(text - begin));
         if (text < end) text = put_special(out, text, end);

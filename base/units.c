@@ -51,14 +51,20 @@ adept_text adept_units_si(double value, const char *unit)
     return is_number ? adept_cell("%.0f", value) : with_prefix(value, 1000, prefixes, 11, 4, unit);
 }
 
-adept_text adept_units_joule(double energy_j)
-{
-    return adept_units_si(energy_j, "J");
-}
+#define OF_UNIT(name, unit)                                                                                            \
+    adept_text adept_units_##name(double value)                                                                        \
+    {                                                                                                                  \
+        return adept_units_si(value, unit);                                                                            \
+    }
+OF_UNIT(joule, "J")
+OF_UNIT(watt, "W")
+OF_UNIT(hertz, "Hz")
+OF_UNIT(flop_rate, "FLOP/s")
+OF_UNIT(byte_rate, "B/s")
 
-adept_text adept_units_watt(double power_w)
+adept_text adept_units_whole(double n)
 {
-    return adept_units_si(power_w, "W");
+    return adept_cell("%.0f", n);
 }
 
 adept_text adept_units_bytes(double bytes)

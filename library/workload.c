@@ -45,17 +45,6 @@ static adept_status set_members(adept_workload_config *c, const adept_model_opti
     return ADEPT_OK;
 }
 
-static adept_status set_words(adept_workload_config *c, const char *const *words, adept_error *err)
-{
-    for (; words && *words; words++) {
-        const adept_field *f;
-        adept_status status = adept_library_set_word(&f, &c->words, adept_workload_field, *words, err);
-        if (status != ADEPT_OK) return status;
-        c->given[f - adept_workload_field(0)] = true;
-    }
-    return ADEPT_OK;
-}
-
 /* @param inputs  malloc'ed, the caller frees it whatever the result */
 static adept_status set_inputs(adept_workload_config *c, adept_input_spec **inputs, const adept_model_options *o,
                                adept_error *err)
@@ -93,7 +82,11 @@ static adept_status set_config(adept_workload_config *c, adept_input_spec **inpu
     }
     c->assume = o->assume;
     adept_status status = set_members(c, o, err);
-    if (status == ADEPT_OK) status = set_words(c, o->words, err);
+    for (const char *const *word = o->words; word && *word && status == ADEPT_OK; word++) {
+        const adept_field *f;
+        status = adept_library_set_word(&f, &c->words, adept_workload_field, *word, err);
+        if (status == ADEPT_OK) c->given[f - adept_workload_field(0)] = true;
+    }
     return status == ADEPT_OK ? set_inputs(c, inputs, o, err) : status;
 }
 
@@ -122,15 +115,6 @@ static adept_status read_graph(adept_graph **graph, adept_workload_config *recor
                            from->name);
 }
 
-/* Walk the workload's graph. The configuration is copied: what was given may go. */
-static adept_status walk(adept_workload *w, const adept_workload_config *config, adept_error *err)
-{
-    adept_status status = adept_profile_build(&w->profile, w->graph, adept_handlers(), config, NULL, NULL, err);
-    if (status == ADEPT_OK && !adept_workload_config_copy(&w->config, config, w->profile->arena))
-        status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    return status;
-}
-
 /* What a file holds, or where `from` is NULL the graph of `like`, under the options over what either says. */
 static adept_status make(adept_workload **out, const source *from, const adept_workload *like,
                          const adept_model_options *options, adept_error *err)
@@ -146,7 +130,10 @@ static adept_status make(adept_workload **out, const source *from, const adept_w
     if (like) config = like->config;
     if (status == ADEPT_OK) {
         adept_workload_config_over(&config, &given);
-        status = walk(w, &config, err);
+        status = adept_profile_build(&w->profile, w->graph, adept_handlers(), &config, NULL, NULL, err);
+        /* The configuration is copied: what was given may go. */
+        if (status == ADEPT_OK && !adept_workload_config_copy(&w->config, &config, w->profile->arena))
+            status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     }
     free(inputs);
     if (status == ADEPT_OK)

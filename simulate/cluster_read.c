@@ -14,14 +14,6 @@ typedef struct cluster_reader {
     adept_notes *notes;
 } cluster_reader;
 
-/* Idle powers of a board whose sheet has none: specs of the thesis's simulation, which says 50 W of its A100 and
- * assumes 70 W of the H100. */
-static double assumed_idle_w(const adept_gpu_info *sheet)
-{
-    if (strncmp(sheet->name, "a100", 4) == 0) return 50;
-    return strncmp(sheet->name, "h100", 4) == 0 ? 70 : NAN;
-}
-
 /* What the file says of a GPU counts, then its sheet, then what is assumed. */
 static void describe_type(cluster_reader *c, adept_gpu_type *type, const cJSON *own, const adept_gpu *gpu)
 {
@@ -32,7 +24,8 @@ static void describe_type(cluster_reader *c, adept_gpu_type *type, const cJSON *
     type->tdp_w = adept_input_number(r, own, "tdp_w", isnan(sheet.tdp_w) ? INFINITY : sheet.tdp_w, 1, MOST_W);
     double idle_w = adept_input_number(r, own, "idle_w", isnan(sheet.idle_w) ? -1 : sheet.idle_w, 0, type->tdp_w);
     if (idle_w < 0) {
-        idle_w = assumed_idle_w(&sheet);
+        /* The sheet has none: the thesis's simulation says 50 W of its A100 and assumes 70 W of the H100. */
+        idle_w = strncmp(sheet.name, "a100", 4) == 0 ? 50 : strncmp(sheet.name, "h100", 4) == 0 ? 70 : NAN;
         if (isnan(idle_w))
             adept_json_fail(r, "no idle power of %s is known: give \"gpus\": {\"%s\": {\"idle_w\": ...}}", type->name,
                             type->name);

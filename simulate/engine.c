@@ -233,18 +233,12 @@ static void close_run(adept_engine *e, size_t run)
     free(r.shares);
 }
 
-/* Work of a run that is done, in seconds at full speed. */
-static double done_s(const adept_engine *e, const adept_run_now *r)
+/* Of what a run has done, in seconds at full speed, what would be kept: whole steps, until the last checkpoint. */
+static double kept_steps(const adept_engine *e, const adept_run_now *r)
 {
     double since_s = fmax(r->updated_s, r->ready_s);
     double left_s = r->work_s - (e->now_s > since_s ? (e->now_s - since_s) * r->rate : 0);
-    return r->total_work_s - fmax(0, left_s);
-}
-
-/* Of that, what would be kept: whole steps, until the last checkpoint. */
-static double kept_steps(const adept_engine *e, const adept_run_now *r)
-{
-    double done = done_s(e, r);
+    double done = r->total_work_s - fmax(0, left_s);
 
     if (e->in->loss == ADEPT_LOSS_ALL) return 0;
     if (e->in->loss == ADEPT_LOSS_CHECKPOINT) done = floor(done / e->in->checkpoint_s) * e->in->checkpoint_s;
@@ -326,9 +320,15 @@ static bool handle(adept_engine *e, const adept_event *event)
         if (e->run_of[event->subject] == NONE || e->runs[e->run_of[event->subject]].turn != event->turn) return false;
         finish(e, event->subject);
         return true;
-    case ADEPT_EVENT_REPAIR: adept_nodes_repair(e, event->subject); return true;
-    case ADEPT_EVENT_FAIL: fail_node(e, event->subject); return true;
-    case ADEPT_EVENT_SLEEP: adept_nodes_sleep(e, event->subject, event->turn); return true;
+    case ADEPT_EVENT_REPAIR:
+        adept_nodes_repair(e, event->subject);
+        return true;
+    case ADEPT_EVENT_FAIL:
+        fail_node(e, event->subject);
+        return true;
+    case ADEPT_EVENT_SLEEP:
+        adept_nodes_sleep(e, event->subject, event->turn);
+        return true;
     }
     return false;
 }

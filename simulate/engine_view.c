@@ -9,11 +9,6 @@ static adept_engine *engine_of(const adept_view *view)
     return view->self;
 }
 
-static bool is_queued(const adept_engine *e, size_t queued, size_t option)
-{
-    return queued < e->n_queue && option < e->queue[e->queue_first + queued].n_options;
-}
-
 static adept_forecast forecast(const adept_view *view, size_t queued, size_t option)
 {
     return adept_engine_forecast(engine_of(view), view->queued[queued].job, option);
@@ -76,7 +71,8 @@ static void start(adept_view *view, size_t queued, size_t option)
 {
     adept_engine *e = engine_of(view);
 
-    if (!is_queued(e, queued, option) || !adept_nodes_fit(e, &view->queued[queued].options[option])) {
+    if (queued >= e->n_queue || option >= e->queue[e->queue_first + queued].n_options ||
+        !adept_nodes_fit(e, &view->queued[queued].options[option])) {
         e->broken = "it started a job that does not fit, or that is not queued";
         return;
     }

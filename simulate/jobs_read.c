@@ -257,15 +257,6 @@ static void read_arrivals(jobs_reader *j)
     }
 }
 
-static void read_reference(jobs_reader *j)
-{
-    adept_json_reader *r = &j->file.reader;
-    const char *gpu = adept_json_string_or(r, j->file.root, "reference_gpu", NULL);
-    j->jobs->reference_type = gpu ? adept_scenario_type(j->jobs->scenario, gpu) : SIZE_MAX;
-    if (gpu && j->jobs->reference_type == SIZE_MAX)
-        adept_json_fail(r, "\"reference_gpu\" is %.60s, which the cluster has not", gpu);
-}
-
 /* Measured step times in place of templates. */
 static void read_measured(jobs_reader *j, const cJSON *measured)
 {
@@ -296,7 +287,10 @@ adept_status adept_jobs_read(adept_jobs **out, const char *path, const adept_sce
                           "schema_version name templates step_times arrivals users shares urgent rigid reference_gpu");
         read_users(&j);
         read_arrivals(&j);
-        read_reference(&j);
+        const char *gpu = adept_json_string_or(r, j.file.root, "reference_gpu", NULL);
+        j.jobs->reference_type = gpu ? adept_scenario_type(j.jobs->scenario, gpu) : SIZE_MAX;
+        if (gpu && j.jobs->reference_type == SIZE_MAX)
+            adept_json_fail(r, "\"reference_gpu\" is %.60s, which the cluster has not", gpu);
         if (measured && cJSON_GetObjectItemCaseSensitive(j.file.root, "templates"))
             adept_json_fail(r, "both \"step_times\" and \"templates\"");
         if (r->status == ADEPT_OK) measured ? read_measured(&j, measured) : read_templates(&j);

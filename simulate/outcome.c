@@ -231,15 +231,6 @@ static adept_status sum_up(adept_outcome *out, adept_type_outcome *types, const 
     return status == ADEPT_OK ? add_power(out, e, p, err) : status;
 }
 
-/* What runs at the end has drawn and used its part, and done nothing that counts. */
-static void add_running(adept_engine *e)
-{
-    for (size_t i = 0; i < e->n_runs; i++) {
-        adept_job_record *r = &e->records[e->runs[i].job];
-        add_use(&r->energy_j, &r->gpu_s, e, &e->runs[i]);
-    }
-}
-
 static adept_status find_starved(adept_engine *e, adept_error *err)
 {
     e->starves = calloc(e->stream->n_templates + 1, sizeof *e->starves);
@@ -258,7 +249,11 @@ adept_status adept_engine_outcome(adept_run_result *out, adept_engine *e, adept_
 
     if (!uses) return adept_no_memory(err, "a simulation");
     adept_engine_uses(uses, e);
-    add_running(e);
+    /* What runs at the end has drawn and used its part, and done nothing that counts. */
+    for (size_t i = 0; i < e->n_runs; i++) {
+        adept_job_record *r = &e->records[e->runs[i].job];
+        add_use(&r->energy_j, &r->gpu_s, e, &e->runs[i]);
+    }
     const adept_engine_counters end = totals_but_running(e);
     const part whole = {.to = end, .uses_to = uses};
     adept_status status = find_starved(e, err);

@@ -24,14 +24,6 @@ static void put_metric(adept_json_writer *w, const adept_comparison *c, const ad
     adept_json_end_object(w);
 }
 
-static void put_uncut(adept_json_writer *w, const adept_outcome *outcome)
-{
-    adept_json_begin_object(w, "run");
-    for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
-        adept_json_put_number(w, m->name, adept_sim_metric_get(m, outcome));
-    adept_json_end_object(w);
-}
-
 static adept_status put_policies(adept_json_writer *w, const adept_comparison *c, adept_error *err)
 {
     double *values = malloc((c->n_seeds + 1) * sizeof *values);
@@ -58,7 +50,10 @@ static adept_status put_policies(adept_json_writer *w, const adept_comparison *c
             adept_json_end_object(w);
         }
         adept_json_end_array(w);
-        if (c->uncut) put_uncut(w, &c->uncut[p]);
+        if (c->uncut) adept_json_begin_object(w, "run");
+        for (const adept_sim_metric *m = adept_sim_metrics; c->uncut && m->name; m++)
+            adept_json_put_number(w, m->name, adept_sim_metric_get(m, &c->uncut[p]));
+        if (c->uncut) adept_json_end_object(w);
         adept_json_end_object(w);
     }
     adept_json_end_array(w);

@@ -13,18 +13,18 @@
 /* X(identifier, header) */
 #define COLUMNS(X)                                                                                                     \
     X(JOB_ID, "job_id")                                                                                                \
-    X(SUBMIT_S, "submit_s") X(USER, "user") X(TEMPLATE, "template") X(SAMPLES, "samples")                              \
-        X(GPU_SECONDS, "gpu_seconds") X(GPUS, "gpus") X(BATCH, "batch") X(URGENT, "urgent")                            \
-            X(DEADLINE_S, "deadline_s") X(TIME, "time") X(APPLICATION, "application") X(NUM_REPLICAS, "num_replicas")  \
-                X(BATCH_SIZE, "batch_size") X(TIMESTAMP, "timestamp") X(DURATION, "duration") X(NUM_GPUS, "num_gpus")  \
-                    X(CLUSTER, "cluster") X(JOB_TYPE, "job_type") X(STEPS, "steps") X(ARRIVAL_S, "arrival_s")          \
-                        X(NUM_GPU, "num_gpu") X(GPU_MILLI, "gpu_milli") X(CREATION, "creation_time")                   \
-                            X(DELETION, "deletion_time") X(SCHEDULED, "scheduled_time") X(SLURM_ID, "JobID")           \
-                                X(SLURM_RAW_ID, "JobIDRaw") X(SLURM_USER, "User") X(SLURM_SUBMIT, "Submit")            \
-                                    X(SLURM_START, "Start") X(SLURM_ELAPSED, "Elapsed")                                \
-                                        X(SLURM_ELAPSED_RAW, "ElapsedRaw") X(GPU_NUM, "gpu_num")                       \
-                                            X(SUBMIT_TIME, "submit_time") X(SLURM_TRES, "AllocTRES")                   \
-                                                X(SLURM_WANTED, "ReqTRES")
+    X(SUBMIT_S, "submit_s")                                                                                            \
+    X(USER, "user") X(TEMPLATE, "template") X(SAMPLES, "samples") X(GPU_SECONDS, "gpu_seconds") X(GPUS, "gpus")        \
+        X(BATCH, "batch") X(URGENT, "urgent") X(DEADLINE_S, "deadline_s") X(TIME, "time")                              \
+            X(APPLICATION, "application") X(NUM_REPLICAS, "num_replicas") X(BATCH_SIZE, "batch_size")                  \
+                X(TIMESTAMP, "timestamp") X(DURATION, "duration") X(NUM_GPUS, "num_gpus") X(CLUSTER, "cluster")        \
+                    X(JOB_TYPE, "job_type") X(STEPS, "steps") X(ARRIVAL_S, "arrival_s") X(NUM_GPU, "num_gpu")          \
+                        X(GPU_MILLI, "gpu_milli") X(CREATION, "creation_time") X(DELETION, "deletion_time")            \
+                            X(SCHEDULED, "scheduled_time") X(SLURM_ID, "JobID") X(SLURM_RAW_ID, "JobIDRaw")            \
+                                X(SLURM_USER, "User") X(SLURM_SUBMIT, "Submit") X(SLURM_START, "Start")                \
+                                    X(SLURM_ELAPSED, "Elapsed") X(SLURM_ELAPSED_RAW, "ElapsedRaw")                     \
+                                        X(GPU_NUM, "gpu_num") X(SUBMIT_TIME, "submit_time") X(SLURM_TRES, "AllocTRES") \
+                                            X(SLURM_WANTED, "ReqTRES")
 
 enum {
 #define X(identifier, header) identifier,
@@ -264,20 +264,15 @@ const adept_trace_format adept_trace_formats[] = {
     {0},
 };
 
-static bool has_column(const adept_csv_table *t, const char *name, size_t n)
-{
-    for (int c = 0; c < N_COLUMNS; c++)
-        if (strncmp(adept_trace_columns[c], name, n) == 0 && adept_trace_columns[c][n] == '\0') return t->present[c];
-    return false;
-}
-
 bool adept_trace_has_columns(const adept_csv_table *t, const adept_trace_format *format)
 {
     bool has = false;
 
     for (const char *p = format->columns; *p; p++) {
         size_t n = strcspn(p, ",|");
-        has = has || has_column(t, p, n);
+        for (int c = 0; c < N_COLUMNS; c++)
+            if (strncmp(adept_trace_columns[c], p, n) == 0 && adept_trace_columns[c][n] == '\0')
+                has = has || t->present[c];
         p += n;
         if (*p == '|') continue;
         if (!has) return false;

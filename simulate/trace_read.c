@@ -190,11 +190,11 @@ static void take_row(trace_reader *t)
     *to = (trace_job){.gpu_s = row.gpu_s, .line = t->table.csv.line};
     adept_stream_job *job = &to->job;
     *job = (adept_stream_job){.id = row.id,
-                       .submit_s = row.submit_s,
-                       .samples = row.samples,
-                       .gpus = row.gpus,
-                       .is_urgent = row.is_urgent,
-                       .deadline_s = row.tells_urgency ? row.deadline_s : NAN}; /* NAN: to be drawn */
+                              .submit_s = row.submit_s,
+                              .samples = row.samples,
+                              .gpus = row.gpus,
+                              .is_urgent = row.is_urgent,
+                              .deadline_s = row.tells_urgency ? row.deadline_s : NAN}; /* NAN: to be drawn */
     if (!find_template(t, &row, &job->template_index)) return;
     if (!row.user)
         job->user = adept_jobs_draw_user(t->jobs, t->options.seed, number);
@@ -238,13 +238,6 @@ static adept_status add_counts(trace_reader *t, size_t kind)
     if (n_fresh == 0) return ADEPT_OK;
     return t->jobs->kinds[kind].source ? adept_placements_add(t->jobs, kind, fresh, n_fresh, t->notes, t->err)
                                        : adept_step_times_extend(t->jobs, kind, fresh, n_fresh, t->notes, t->err);
-}
-
-static bool has_placement(const adept_template *template, const adept_stream_job *job)
-{
-    for (size_t i = 0; i < template->n_options; i++)
-        if (adept_option_suits(&template->options[i], job->gpus, job->batch)) return true;
-    return false;
 }
 
 static adept_status fail_impossible(const trace_reader *t, const trace_job *row)
@@ -348,11 +341,14 @@ static adept_status finish(trace_reader *t, adept_job_stream *s)
     for (size_t i = 0; i < t->n_rows && status == ADEPT_OK; i++) {
         const trace_job *row = &t->rows[i];
         adept_stream_job *job = &s->jobs[s->n_jobs];
-        adept_stream_job asked = row->job;
+        const adept_template *template = &t->jobs->templates[row->job.template_index];
+        bool has_placement = false;
         *job = row->job;
         job->submit_s -= first_s;
-        if (t->options.is_malleable) asked.gpus = 0;
-        if (!has_placement(&t->jobs->templates[job->template_index], &asked)) {
+        for (size_t k = 0; k < template->n_options && !has_placement; k++)
+            has_placement =
+                adept_option_suits(&template->options[k], t->options.is_malleable ? 0 : job->gpus, job->batch);
+        if (!has_placement) {
             if (!t->options.drops_impossible) status = fail_impossible(t, row);
             t->n_impossible++;
             continue;

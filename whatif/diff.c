@@ -110,17 +110,6 @@ static size_t bucket_end(const lone_list *list, size_t at)
     return end;
 }
 
-/* Pair two buckets in the order of execution, as many as the shorter has. */
-static void pair_buckets(matcher *m, size_t i, size_t i_end, size_t j, size_t j_end)
-{
-    for (; i < i_end && j < j_end; i++, j++) {
-        lone *old = &m->old.items[i], *now = &m->now.items[j];
-        if (!adept_diff_modules_alike(m->old.modules, old->index, m->now.modules, now->index)) continue;
-        m->pairs[m->n++] = (adept_diff_pair){old->index, now->index, true};
-        old->taken = now->taken = true;
-    }
-}
-
 static void match_round(matcher *m, int n_suffix)
 {
     prepare(&m->old, n_suffix);
@@ -131,7 +120,13 @@ static void match_round(matcher *m, int n_suffix)
         int order = bucket_order(old, now);
         /* Without a name in common only a full house tells who is who. */
         bool may = !old->silent && (n_suffix > 0 || i_end - i == j_end - j);
-        if (order == 0 && may) pair_buckets(m, i, i_end, j, j_end);
+        /* In the order of execution, as many as the shorter bucket has. */
+        for (size_t a = i, b = j; order == 0 && may && a < i_end && b < j_end; a++, b++) {
+            lone *left = &m->old.items[a], *right = &m->now.items[b];
+            if (!adept_diff_modules_alike(m->old.modules, left->index, m->now.modules, right->index)) continue;
+            m->pairs[m->n++] = (adept_diff_pair){left->index, right->index, true};
+            left->taken = right->taken = true;
+        }
         if (order <= 0) i = i_end;
         if (order >= 0) j = j_end;
     }
@@ -166,17 +161,12 @@ ADEPT_NAMES(adept_diff_quantity_name, "time", "energy", "memory", "flops")
 
 /* ---------------------------------------------------------------- totals and what no module has ------------------ */
 
-static double gpus_of(const adept_run *run)
-{
-    return run->gpus > 0 ? (double)run->gpus : 1;
-}
-
 static adept_diff_amounts total_of(const adept_prediction *p, const adept_diff_side *side)
 {
     return (adept_diff_amounts){{
         [ADEPT_DIFF_time_s] = p->step_time_s,
         [ADEPT_DIFF_energy_j] = p->energy_step_j,
-        [ADEPT_DIFF_flops] = p->total_flops / gpus_of(side->run),
+        [ADEPT_DIFF_flops] = p->total_flops / (side->run->gpus > 0 ? (double)side->run->gpus : 1),
         [ADEPT_DIFF_bytes] = p->bytes_read + p->bytes_written,
         [ADEPT_DIFF_activations_bytes] = p->memory.activations_bytes,
         [ADEPT_DIFF_parameters_bytes] = p->memory.weights_bytes,

@@ -60,11 +60,6 @@ static bool find_whole(maker *m, const char **patterns, const adept_profile *p)
     return true;
 }
 
-static bool is_whole(const maker *m, const char *pattern)
-{
-    return bsearch(&pattern, m->whole, m->n_whole, sizeof *m->whole, by_address) != NULL;
-}
-
 /* ---------------------------------------------------------------- entries ----------------------------------------- */
 
 static const char *key_of(adept_arena *arena, const adept_module_path *path, int64_t at)
@@ -213,7 +208,7 @@ bool adept_diff_modules_make(adept_arena *arena, adept_diff_modules *out, const 
     qsort(m.whole, m.n_whole, sizeof *m.whole, by_address);
     for (int k = 0; ok && k < 2; k++)
         for (size_t i = 0; i < m.sides[k].in->profile->n_ops; i++)
-            m.sides[k].whole[i] = is_whole(&m, patterns[k][i]);
+            m.sides[k].whole[i] = bsearch(&patterns[k][i], m.whole, m.n_whole, sizeof *m.whole, by_address) != NULL;
     for (int i = 0; ok && i < 2; i++)
         ok = make_entries(&m, &m.sides[i]) && make_modules(&m, &out[i], &m.sides[i]);
     return ok;

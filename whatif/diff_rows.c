@@ -28,25 +28,18 @@ static const adept_diff_module *any_of(const member *m)
 
 /* ---------------------------------------------------------------- what a pair is ---------------------------------- */
 
-static bool equal_amounts(const adept_diff_amounts *a, const adept_diff_amounts *b)
-{
-    for (int i = 0; i < ADEPT_DIFF_AMOUNTS; i++) {
-        double x = a->v[i], y = b->v[i];
-        if (isnan(x) != isnan(y)) return false;
-        if (fabs(x - y) > EQUAL_WITHIN * fmax(fabs(x), fabs(y))) return false;
-    }
-    return true;
-}
-
 static adept_diff_status status_of(const adept_diff_pair *pair, const adept_diff_modules *old,
                                    const adept_diff_modules *now)
 {
     if (pair->old == ADEPT_DIFF_NONE) return ADEPT_DIFF_ADDED;
     if (pair->now == ADEPT_DIFF_NONE) return ADEPT_DIFF_REMOVED;
     if (pair->renamed) return ADEPT_DIFF_RENAMED;
-    bool same = adept_diff_modules_alike(old, pair->old, now, pair->now) &&
-                equal_amounts(&old->items[pair->old].amounts, &now->items[pair->now].amounts);
-    return same ? ADEPT_DIFF_SAME : ADEPT_DIFF_CHANGED;
+    if (!adept_diff_modules_alike(old, pair->old, now, pair->now)) return ADEPT_DIFF_CHANGED;
+    for (int i = 0; i < ADEPT_DIFF_AMOUNTS; i++) {
+        double x = old->items[pair->old].amounts.v[i], y = now->items[pair->now].amounts.v[i];
+        if (isnan(x) != isnan(y) || fabs(x - y) > EQUAL_WITHIN * fmax(fabs(x), fabs(y))) return ADEPT_DIFF_CHANGED;
+    }
+    return ADEPT_DIFF_SAME;
 }
 
 /* Nine digits and the exponent. Two sums that rounding sets apart may still fall on two sides: then there are two rows.

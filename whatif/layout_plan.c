@@ -37,14 +37,6 @@ static adept_status list_variants(adept_layout_answer *a, const adept_layout_que
     return ADEPT_OK;
 }
 
-/* Can the board run it? Of one GPU, whatever fits. */
-static adept_status try_variant(const adept_profile *profile, const adept_layout_question *q, adept_error *err)
-{
-    adept_prediction p;
-    const adept_run run = {.gpus = 1};
-    return adept_predict(&p, profile, q->hw, &run, err);
-}
-
 static adept_status walk_variant(adept_layout_answer *a, const adept_layout_question *q, adept_plan_variant *v,
                                  adept_error *err)
 {
@@ -62,7 +54,11 @@ static adept_status walk_variant(adept_layout_answer *a, const adept_layout_ques
             return adept_error_set(err, ADEPT_E_USAGE, "walking the model takes longer than the search may");
         adept_status status = adept_profile_build(&a->made[n], q->graph, adept_handlers(), &config, NULL, NULL, err);
         if (status != ADEPT_OK) return status;
-        if (made == 0 && a->n_variants > 1 && (status = try_variant(a->made[n], q, err)) != ADEPT_OK) {
+        /* Can the board run it? Of one GPU, whatever fits. */
+        const adept_run alone = {.gpus = 1};
+        adept_prediction tried;
+        if (made == 0 && a->n_variants > 1) status = adept_predict(&tried, a->made[n], q->hw, &alone, err);
+        if (status != ADEPT_OK) {
             adept_profile_free(a->made[n]);
             a->made[n] = NULL;
             return status;
@@ -137,8 +133,7 @@ static void put_found(adept_json_writer *w, const char *key, const adept_found_l
     for (size_t i = 0; i < n; i++) {
         words_text(words, adept_run_field, &found[i].run);
         adept_json_put_object(w, NULL,
-                              "number %jd profile %jd step_time_s %g energy_step_j %g peak_bytes %g "
-                              "value %g words %s",
+                              "number %jd profile %jd step_time_s %g energy_step_j %g peak_bytes %g value %g words %s",
                               (intmax_t)found[i].number, (intmax_t)found[i].profile, found[i].step_time_s,
                               found[i].energy_step_j, found[i].peak_bytes, found[i].value, words);
     }
@@ -379,11 +374,13 @@ const char *adept_layout_waits_for(const adept_layout_prediction *l)
     const struct {
         const char *name;
         double time_s;
-    } parts[] = {
+    } parts[] =
+        {
 #define X(member, label, sentence, waits) {waits, l->member},
-        ADEPT_LAYOUT_PARTS(X)
+            ADEPT_LAYOUT_PARTS(X)
 #undef X
-    }, *most = NULL;
+        },
+      *most = NULL;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].name && (!most || parts[i].time_s > most->time_s)) most = &parts[i];
     return most->time_s > 0.01 * l->prediction.step_time_s ? most->name : "";
@@ -409,13 +406,6 @@ static void put_megatron(FILE *out, const adept_mesh *m)
     if (m->offload != ADEPT_OFFLOAD_NONE) fputs(" --optimizer-cpu-offload", out);
 }
 
-static const char *recomputed(const adept_mesh *m)
-{
-    return m->recompute == ADEPT_RECOMPUTE_FULL        ? "full"
-           : m->recompute == ADEPT_RECOMPUTE_SELECTIVE ? "selective"
-                                                       : "none";
-}
-
 /* torchtitan's job_config.py. */
 static void put_torchtitan(FILE *out, const adept_mesh *m)
 {
@@ -426,7 +416,10 @@ static void put_torchtitan(FILE *out, const adept_mesh *m)
             " --parallelism.context_parallel_degree %" PRId64 " --parallelism.data_parallel_shard_degree %" PRId64
             " --parallelism.data_parallel_replicate_degree %" PRId64 " --training.local_batch_size %" PRId64
             " --training.global_batch_size %" PRId64 " --activation_checkpoint.mode %s",
-            m->tp, m->pp, m->cp, shard, m->dp / shard, m->micro_batch, m->global_batch, recomputed(m));
+            m->tp, m->pp, m->cp, shard, m->dp / shard, m->micro_batch, m->global_batch,
+            m->recompute == ADEPT_RECOMPUTE_FULL        ? "full"
+            : m->recompute == ADEPT_RECOMPUTE_SELECTIVE ? "selective"
+                                                        : "none");
     if (m->offload != ADEPT_OFFLOAD_NONE) fputs(" --training.enable_cpu_offload", out);
     if (m->ep > 1) fprintf(out, " --parallelism.expert_parallel_degree %" PRId64, m->ep);
     if (m->pp > 1)

@@ -58,14 +58,6 @@ static void add_pass(pass *out, const adept_pass_table *t, const adept_pass_grid
     }
 }
 
-static double through_s(const pass *p, size_t n_stages)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n_stages; i++)
-        sum += p->stage_s[i];
-    return sum;
-}
-
 static void free_grid(adept_pass_grid *g)
 {
     free(g->x);
@@ -94,7 +86,7 @@ typedef struct predictor {
     adept_sweep_profile_of profile_of;
     void *context;
     const adept_hwprofile *hw;
-    adept_run run;   /* of one replica, or of as many as share experts */
+    adept_run run; /* of one replica, or of as many as share experts */
     double replicas;
     adept_layout_prediction *layout; /* of the pass; owned */
     uint64_t end_ns;
@@ -115,10 +107,8 @@ static adept_status late(adept_error *err)
 static adept_status predict(const predictor *p, double batch, double prompt, double cached)
 {
     const adept_profile *profile;
-    const adept_workload_config given = {.batch_size = (int64_t)batch,
-                                         .prompt = (int64_t)prompt,
-                                         .tokens = 1,
-                                         .cached_tokens = (int64_t)cached};
+    const adept_workload_config given = {
+        .batch_size = (int64_t)batch, .prompt = (int64_t)prompt, .tokens = 1, .cached_tokens = (int64_t)cached};
     if (is_late(p->end_ns)) return late(p->err);
     adept_status status = p->profile_of(&profile, &given, p->context, p->err);
     return status == ADEPT_OK ? adept_predict_layout(p->layout, profile, p->hw, &p->run, p->err) : status;
@@ -171,8 +161,7 @@ static adept_status find_wait(adept_pass_table *t, predictor *p, double length)
     status = predict(p, 1, length, 0);
     p->run.global_batch = 0;
     if (status == ADEPT_OK)
-        t->wait_w =
-            (turns * one_j - q->generation.answer_j) / (turns * one_s - q->tpot_s) / p->replicas;
+        t->wait_w = (turns * one_j - q->generation.answer_j) / (turns * one_s - q->tpot_s) / p->replicas;
     return status;
 }
 
@@ -427,8 +416,11 @@ static void write_tokens(server *s, turn *t, pass *p)
         passes = fmin(passes, t->answers[i].left);
     if (passes > 1 && s->next < s->n && !waits(s) && (s->n_turns > 1 || has_room(s, t))) {
         pass one = {0};
+        double through_s = 0;
         add_pass(&one, s->table, g, batch, mean, 1);
-        const double until = (s->queries[s->next].arrival_s - s->now_s) / through_s(&one, stages_of(s->table));
+        for (size_t i = 0; i < stages_of(s->table); i++)
+            through_s += one.stage_s[i];
+        const double until = (s->queries[s->next].arrival_s - s->now_s) / through_s;
         passes = fmin(passes, fmax(1, s->n_turns > 1 ? floor(until) : ceil(until))); /* another turn may take it */
     }
     add_pass(p, s->table, g, batch, mean + 0.5 * (passes - 1), passes);
@@ -459,15 +451,6 @@ static void end(server *s, turn *t)
     t->old = t->n;
 }
 
-/* Until something happens. */
-static void let_pass(server *s, double until_s, bool works)
-{
-    const double time_s = until_s - s->now_s;
-    s->busy_s += works ? time_s : 0;
-    s->energy_j += time_s * (works ? s->table->wait_w : s->table->idle_w);
-    s->now_s = until_s;
-}
-
 /* @return false: it takes too long */
 static bool serve(server *s, uint64_t end_ns)
 {
@@ -489,11 +472,14 @@ static bool serve(server *s, uint64_t end_ns)
             end(s, back);
         } else if (first && s->free_s[0] <= s->now_s) {
             start(s, first);
-        } else {
+        } else { /* until something happens */
             double until_s = first ? s->free_s[0] : INFINITY;
             if (back) until_s = fmin(until_s, back->ready_s);
             if (idles && s->next < s->n && !waits(s)) until_s = fmin(until_s, s->queries[s->next].arrival_s);
-            let_pass(s, until_s, back != NULL);
+            const double time_s = until_s - s->now_s;
+            s->busy_s += back ? time_s : 0;
+            s->energy_j += time_s * (back ? s->table->wait_w : s->table->idle_w);
+            s->now_s = until_s;
         }
     }
     return true;
@@ -570,15 +556,6 @@ static adept_status serve_all(totals *sum, query *queries, size_t n, const adept
     return status;
 }
 
-/* As they are listed: of several replicas each takes its turn. */
-static void list(query *queries, size_t n, const adept_mix_row *rows, size_t first, size_t of)
-{
-    for (size_t i = 0; i < n; i++) {
-        const adept_mix_row *r = &rows[first + i * of];
-        queries[i] = (query){.arrival_s = r->arrival_s - rows[0].arrival_s, .prompt = r->prompt, .tokens = r->tokens};
-    }
-}
-
 static adept_status simulate(adept_mix_result *out, uint64_t *events, const adept_mix_row *rows, size_t n_rows,
                              const adept_pass_table *table, const adept_traffic *t, adept_error *err)
 {
@@ -592,7 +569,11 @@ static adept_status simulate(adept_mix_result *out, uint64_t *events, const adep
     if (status == ADEPT_OK && !t->trace) draw(queries, n, rows, n_rows, t);
     for (size_t r = 0, at = 0; r < replicas && status == ADEPT_OK; r++) {
         const size_t own = (n - r + replicas - 1) / replicas;
-        if (t->trace) list(queries + at, own, rows, r, replicas);
+        for (size_t i = 0; t->trace && i < own; i++) { /* as they are listed: each replica takes its turn */
+            const adept_mix_row *row = &rows[r + i * replicas];
+            queries[at + i] =
+                (query){.arrival_s = row->arrival_s - rows[0].arrival_s, .prompt = row->prompt, .tokens = row->tokens};
+        }
         if (own > 0) status = serve_all(&sum, queries + at, own, table, t, err);
         at += own;
     }
@@ -636,11 +617,6 @@ static bool is_known(const adept_percentiles *p)
     return p->mean_within <= ADEPT_MIX_MEAN_WITHIN && p->p99_within <= ADEPT_MIX_WITHIN;
 }
 
-static bool is_settled(const adept_mix_result *r)
-{
-    return is_known(&r->ttft_s) && is_known(&r->tpot_s) && is_known(&r->latency_s);
-}
-
 adept_status adept_mix_simulate(adept_mix_result *out, const adept_mix_row *rows, size_t n_rows,
                                 const adept_pass_table *table, const adept_traffic *asked, adept_error *err)
 {
@@ -654,7 +630,8 @@ adept_status adept_mix_simulate(adept_mix_result *out, const adept_mix_row *rows
     adept_status status;
     for (t.queries = ADEPT_MIX_LEAST;; t.queries *= 2) {
         status = simulate(out, &events, rows, n_rows, table, &t, err);
-        if (status != ADEPT_OK || !out->steady || is_settled(out) || 2 * t.queries > ADEPT_MIX_QUERIES ||
+        const bool settled = is_known(&out->ttft_s) && is_known(&out->tpot_s) && is_known(&out->latency_s);
+        if (status != ADEPT_OK || !out->steady || settled || 2 * t.queries > ADEPT_MIX_QUERIES ||
             2 * events > ADEPT_MIX_EVENTS)
             return status;
     }
@@ -690,8 +667,7 @@ adept_status adept_mix_predict(adept_mix_prediction *out, adept_pass_table *tabl
     if (!table->tokens.x)
         status = adept_pass_table_make(table, mix->rows, mix->n_rows, profile->batch_size, profile->prefill_chunk,
                                        profile_of, context, hw, run, mix->end_ns, err);
-    if (status == ADEPT_OK)
-        return adept_mix_simulate(&out->result, mix->rows, mix->n_rows, table, &out->traffic, err);
+    if (status == ADEPT_OK) return adept_mix_simulate(&out->result, mix->rows, mix->n_rows, table, &out->traffic, err);
     adept_pass_table_free(table);
     return status;
 }

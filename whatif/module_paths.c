@@ -64,15 +64,6 @@ static size_t list_length(const char *path, const char *at, adept_index_list *li
     return starts || behind == '.' || *at == '{' ? length : 0;
 }
 
-static bool keep_list(adept_arena *arena, adept_module_path *out, const char *text, const adept_index_list *counted)
-{
-    adept_index_range *ranges = adept_arena_array(arena, counted->n_ranges, sizeof *ranges);
-
-    if (!ranges) return false;
-    read_list(text, &out->lists[out->n_lists++], ranges);
-    return true;
-}
-
 bool adept_module_path_parse(adept_arena *arena, adept_module_path *out, const char *text, int64_t depth)
 {
     char *pattern = malloc(strlen(text) + 1), *end = pattern;
@@ -83,7 +74,9 @@ bool adept_module_path_parse(adept_arena *arena, adept_module_path *out, const c
     for (const char *p = text; ok && *p;) {
         size_t length = out->n_lists < ADEPT_DIFF_PATH_INDICES ? list_length(text, p, &list) : 0;
         if (length > 0) {
-            ok = keep_list(arena, out, p, &list);
+            adept_index_range *ranges = adept_arena_array(arena, list.n_ranges, sizeof *ranges);
+            ok = ranges != NULL;
+            if (ok) read_list(p, &out->lists[out->n_lists++], ranges);
             *end++ = ADEPT_PATH_MARK;
             p += length;
         } else {
@@ -115,19 +108,15 @@ bool adept_module_path_parse(adept_arena *arena, adept_module_path *out, const c
     return ok;
 }
 
-static int32_t index_at(const adept_index_list *list, int64_t at)
-{
-    const adept_index_range *r = list->ranges;
-
-    for (; at >= range_size(*r); r++)
-        at -= range_size(*r);
-    return (int32_t)(r->first + at);
-}
-
 void adept_module_path_at(const adept_module_path *path, int64_t at, int32_t *indices)
 {
-    for (size_t i = path->n_lists; i-- > 0; at /= path->lists[i].n)
-        indices[i] = index_at(&path->lists[i], at % path->lists[i].n);
+    for (size_t i = path->n_lists; i-- > 0; at /= path->lists[i].n) {
+        const adept_index_range *r = path->lists[i].ranges;
+        int64_t left = at % path->lists[i].n;
+        for (; left >= range_size(*r); r++)
+            left -= range_size(*r);
+        indices[i] = (int32_t)(r->first + left);
+    }
 }
 
 static void print_list(FILE *out, const adept_index_list *list)

@@ -28,16 +28,6 @@ static int compare(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static void thin(adept_pareto *p)
-{
-    size_t kept = 1;
-    for (size_t i = 2; i + 1 < p->n; i += 2)
-        p->front[kept++] = p->front[i];
-    p->front[kept++] = p->front[p->n - 1];
-    p->n = kept;
-    p->thinned = true;
-}
-
 void adept_pareto_finish(adept_pareto *p)
 {
     if (p->n_waiting == 0) return;
@@ -54,7 +44,13 @@ void adept_pareto_finish(adept_pareto *p)
     for (size_t k = 0; k < p->n; k++)
         if (kept == 0 || p->front[k].energy < p->front[kept - 1].energy) p->front[kept++] = p->front[k];
     p->n = kept;
-    if (p->n > ADEPT_PARETO_MOST) thin(p);
+    if (p->n <= ADEPT_PARETO_MOST) return;
+    kept = 1; /* every second one, and both ends */
+    for (size_t k = 2; k + 1 < p->n; k += 2)
+        p->front[kept++] = p->front[k];
+    p->front[kept++] = p->front[p->n - 1];
+    p->n = kept;
+    p->thinned = true;
 }
 
 /* Most points are beaten by the one before them on the front: they need not wait. */

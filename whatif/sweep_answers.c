@@ -1,15 +1,11 @@
 /** @file sweep_answers.c  Best points and the front, in memory that does not grow; see adept_sweep_answers.h. */
 #include "adept_sweep_answers.h"
 #include "adept_mix.h"
+#include "nearest.h"
 #include <math.h>
 
-const char *adept_sweep_objective_name(size_t aim)
-{
-    static const char *const names[] = {
-        [ADEPT_AIM_TIME] = "step_time_s", [ADEPT_AIM_ENERGY] = "energy_step_j", [ADEPT_AIM_EDP] = "edp",
-        [ADEPT_AIM_ED2P] = "ed2p"};
-    return aim < ADEPT_SWEEP_OBJECTIVES ? names[aim] : NULL;
-}
+ADEPT_NAMES(adept_sweep_objective_name, [ADEPT_AIM_TIME] = "step_time_s", [ADEPT_AIM_ENERGY] = "energy_step_j",
+            [ADEPT_AIM_EDP] = "edp", [ADEPT_AIM_ED2P] = "ed2p")
 
 adept_status adept_sweep_answers_new(adept_sweep_answers *out, bool ignore_memory, adept_error *err)
 {
@@ -83,17 +79,6 @@ static void keep_lowest(adept_sweep_answers *a, const adept_sweep_found *f, int 
     if (a->n_lowest[aim] < 2) a->n_lowest[aim]++;
 }
 
-static void find_rival(adept_sweep_answers *a, int aim)
-{
-    double high = a->found[aim] ? end_of(a, &a->best[aim], aim, 1) : NAN;
-    for (size_t i = 0; i < a->n_lowest[aim] && !a->contested[aim]; i++) {
-        const adept_sweep_found *f = &a->lowest[aim][i];
-        if (f->index == a->best[aim].index || !(end_of(a, f, aim, 0) < high)) continue;
-        a->contested[aim] = true;
-        a->rival[aim] = *f;
-    }
-}
-
 void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *point)
 {
     a->points++;
@@ -128,8 +113,15 @@ void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *po
 
 void adept_sweep_answers_finish(adept_sweep_answers *a)
 {
-    for (int i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
-        find_rival(a, i);
+    for (int aim = 0; aim < ADEPT_SWEEP_OBJECTIVES; aim++) {
+        double high = a->found[aim] ? end_of(a, &a->best[aim], aim, 1) : NAN;
+        for (size_t i = 0; i < a->n_lowest[aim] && !a->contested[aim]; i++) {
+            const adept_sweep_found *f = &a->lowest[aim][i];
+            if (f->index == a->best[aim].index || !(end_of(a, f, aim, 0) < high)) continue;
+            a->contested[aim] = true;
+            a->rival[aim] = *f;
+        }
+    }
     adept_pareto_finish(&a->front);
 }
 

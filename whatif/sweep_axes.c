@@ -52,21 +52,14 @@ const char *adept_sweep_key_name(size_t index)
 /* The name people know it by. */
 static const char *canonical(const char *key)
 {
-    static const char *const others[][2] = {
-        {SPECS "hbm_bytes_per_s", SPECS "mem_bytes_per_s"}, {"memory_clock", "memory_clock_hz"},
-        {"cpu_clock_max", "cpu_clock_max_hz"}, {"cpu_clock_min", "cpu_clock_min_hz"}};
+    static const char *const others[][2] = {{SPECS "hbm_bytes_per_s", SPECS "mem_bytes_per_s"},
+                                            {"memory_clock", "memory_clock_hz"},
+                                            {"cpu_clock_max", "cpu_clock_max_hz"},
+                                            {"cpu_clock_min", "cpu_clock_min_hz"}};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(key, others[i][0]) == 0) return others[i][1];
     return key;
-}
-
-/* Of a number that all peaks go with; ADEPT_SPECS: it is none. */
-static size_t design_spec(adept_sweep_kind kind)
-{
-    if (kind == ADEPT_VARY_SMS) return ADEPT_SPEC_sm_count;
-    if (kind == ADEPT_VARY_CORE_CLOCK) return ADEPT_SPEC_clock_boost_hz;
-    return kind == ADEPT_VARY_PEAKS ? ADEPT_SPEC_vector_fp32_flops_per_s : ADEPT_SPECS;
 }
 
 static adept_status find_key(adept_sweep_axis *out, const char *text, size_t length, adept_error *err)
@@ -90,7 +83,10 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
         if (strcmp(out->key, keys[i].name) != 0) continue;
         out->kind = keys[i].kind;
         out->level = keys[i].level;
-        out->spec = design_spec(out->kind);
+        out->spec = out->kind == ADEPT_VARY_SMS          ? ADEPT_SPEC_sm_count /* of a number that all peaks go with */
+                    : out->kind == ADEPT_VARY_CORE_CLOCK ? ADEPT_SPEC_clock_boost_hz
+                    : out->kind == ADEPT_VARY_PEAKS      ? ADEPT_SPEC_vector_fp32_flops_per_s
+                                                         : ADEPT_SPECS;
         return ADEPT_OK;
     }
     out->level = ADEPT_SWEEP_HARDWARE;
@@ -131,9 +127,8 @@ static adept_status grow(adept_sweep_axis *axis, size_t more, adept_error *err)
     if (more > MAX_VALUES - axis->n)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: more than %d values", axis->key, MAX_VALUES);
     size_t n = axis->n + more;
-    void *grown = has_free_words(axis)
-                      ? adept_grow(axis->words, &axis->capacity, n, sizeof *axis->words)
-                      : adept_grow(axis->numbers, &axis->capacity, n, sizeof *axis->numbers);
+    void *grown = has_free_words(axis) ? adept_grow(axis->words, &axis->capacity, n, sizeof *axis->words)
+                                       : adept_grow(axis->numbers, &axis->capacity, n, sizeof *axis->numbers);
     if (!grown) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory for %zu values", axis->key, n);
     if (has_free_words(axis))
         axis->words = grown;
@@ -244,24 +239,18 @@ static adept_status add_number(adept_sweep_axis *axis, double value, bool relati
     return status;
 }
 
-/* FROM and STEP as whole numbers over a power of ten, as people write them: 0.8 + 2 * 0.1 is then 1. */
-typedef struct decimal {
-    double from, step, over; /* over 0: they are not such numbers */
-} decimal;
-
-static decimal decimal_of(double from, double step)
+/* FROM and STEP as whole numbers over a power of ten, as people write them: 0.8 + 2 * 0.1 is then 1.
+ * @return what both are over: 1, and they stay as they are, if they are no such numbers */
+static double make_whole(double *from, double *step)
 {
     const double most = 9007199254740992.0; /* whole numbers up to here are exact */
     for (double over = 1.0; over <= 1e15; over *= 10.0) {
-        double a = nearbyint(from * over), b = nearbyint(step * over);
-        if (fabs(a) < most && fabs(b) < most && a / over == from && b / over == step) return (decimal){a, b, over};
+        double a = nearbyint(*from * over), b = nearbyint(*step * over);
+        if (!(fabs(a) < most && fabs(b) < most && a / over == *from && b / over == *step)) continue;
+        *from = a, *step = b;
+        return over;
     }
-    return (decimal){.over = 0.0};
-}
-
-static double value_at(const decimal *d, double from, double step, size_t i)
-{
-    return d->over > 0.0 ? (d->from + (double)i * d->step) / d->over : from + (double)i * step;
+    return 1.0;
 }
 
 /* FROM:TO:STEP, cut at its colons. Counted, not accumulated. */
@@ -285,10 +274,10 @@ static adept_status add_range(adept_sweep_axis *axis, char *const part[3], adept
     double whole = nearbyint(steps);
     bool ends = fabs(steps - whole) <= 1e-9 * fmax(1.0, whole);
     size_t n = (size_t)(ends ? whole : floor(steps)) + 1;
-    const decimal written = decimal_of(from, step);
+    const double over = make_whole(&from, &step);
     adept_status status = grow(axis, n, err);
     for (size_t i = 0; i < n && status == ADEPT_OK; i++)
-        status = add_number(axis, ends && i + 1 == n ? to : value_at(&written, from, step, i), relative[0], err);
+        status = add_number(axis, ends && i + 1 == n ? to : (from + (double)i * step) / over, relative[0], err);
     return status;
 }
 
@@ -304,20 +293,12 @@ const char *adept_sweep_best_limit_name(const adept_sweep_axis *axis, size_t val
     return NULL;
 }
 
-/* NAN: it is none of these words. */
-static double best_limit_of(const adept_sweep_axis *axis, const char *item)
-{
-    for (size_t i = 0; i < 2 && adept_sweep_varies_run(axis, ADEPT_RUN_FIELD_power_limit_w); i++)
-        if (strcmp(item, best_limits[i].name) == 0) return best_limits[i].value;
-    return NAN;
-}
-
 static adept_status add_item(adept_sweep_axis *axis, char *item, adept_error *err)
 {
-    double best_limit = best_limit_of(axis, item);
-    if (!isnan(best_limit)) {
+    for (size_t i = 0; i < 2 && adept_sweep_varies_run(axis, ADEPT_RUN_FIELD_power_limit_w); i++) {
+        if (strcmp(item, best_limits[i].name) != 0) continue;
         adept_status grown = grow(axis, 1, err);
-        if (grown == ADEPT_OK) axis->numbers[axis->n++] = best_limit;
+        if (grown == ADEPT_OK) axis->numbers[axis->n++] = best_limits[i].value;
         return grown;
     }
     if (!*item) return adept_error_set(err, ADEPT_E_USAGE, "%s: an empty value", axis->key);
@@ -371,17 +352,13 @@ void adept_sweep_axis_free(adept_sweep_axis *axis)
 
 /* ---- hardware numbers ---- */
 
-static double *parameter_of(adept_hwprofile *hw, const char *name)
-{
-    for (size_t i = 0; i < hw->n_parameters; i++)
-        if (strcmp(hw->parameters[i].name, name) == 0) return (double *)&hw->parameters[i].value;
-    return NULL;
-}
-
 static double *number_of(adept_hwprofile *hw, const adept_sweep_axis *axis)
 {
-    if (axis->kind == ADEPT_VARY_PARAMETER) return parameter_of(hw, axis->key + sizeof PARAMETERS - 1);
-    return (double *)&hw->specs + axis->spec;
+    if (axis->kind != ADEPT_VARY_PARAMETER) return (double *)&hw->specs + axis->spec;
+    for (size_t i = 0; i < hw->n_parameters; i++)
+        if (strcmp(hw->parameters[i].name, axis->key + sizeof PARAMETERS - 1) == 0)
+            return (double *)&hw->parameters[i].value;
+    return NULL;
 }
 
 adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis *axis, size_t value, adept_error *err)

@@ -87,13 +87,6 @@ void adept_totals_take_rates(adept_totals *t, const adept_job_spec *job)
     t->host_power_w = job->host_power_w;
 }
 
-static double cost_of(const adept_totals *t)
-{
-    if (isnan(t->price_per_kwh) && isnan(t->gpu_hour_price)) return NAN;
-    double energy = isnan(t->price_per_kwh) ? 0 : t->site_energy_kwh * t->price_per_kwh;
-    return energy + t->gpu_hours * or_zero(t->gpu_hour_price);
-}
-
 adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *p, const adept_profile *prof,
                              const adept_run *run)
 {
@@ -121,7 +114,10 @@ adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *
     t.site_energy_kwh = site_kwh(&t, t.time_s, t.energy_kwh);
     t.co2e_g = t.site_energy_kwh * t.carbon_g_per_kwh;
     t.embodied_co2e_g = 1000 * job->embodied_kg * t.gpu_hours / (HOURS_PER_YEAR * job->lifetime_years);
-    t.cost = cost_of(&t);
+    t.cost = isnan(t.price_per_kwh) && isnan(t.gpu_hour_price)
+                 ? NAN
+                 : (isnan(t.price_per_kwh) ? 0 : t.site_energy_kwh * t.price_per_kwh) +
+                       t.gpu_hours * or_zero(t.gpu_hour_price);
     /* Both ends of time and power at once. For log-normal errors this is as wide as the level asks for if they go
      * together, and wider else: the spread of a product is at most the sum of both. */
     t.interval_level = p->interval_level;

@@ -50,7 +50,8 @@ typedef struct adept_file_out {
 } adept_file_out;
 /** @return ADEPT_E_IO; after ADEPT_OK call adept_file_end() */
 adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err);
-/** Put the file in place, or, unless `keep`, leave nothing of it. Nothing happens where none is open. */
-adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err);
+/** Put the file in place where all went well until now, or leave nothing of it. Nothing happens where none is open.
+ *  @param status  of what was written  @return it, or ADEPT_E_IO */
+adept_status adept_file_end(adept_file_out *file, adept_status status, adept_error *err);
 
 #endif

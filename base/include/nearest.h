@@ -20,6 +20,8 @@ typedef const char *(*adept_name_at)(size_t index);
         static const char *const names[] = {__VA_ARGS__};                                                              \
         return index < sizeof names / sizeof *names ? names[index] : NULL;                                             \
     }
+/** The same of one file's own. Not "static ADEPT_NAMES", of which clang-format makes no line of its own. */
+#define ADEPT_FILE_NAMES(function, ...) static ADEPT_NAMES(function, __VA_ARGS__)
 
 /** Number of a listed name, whatever its case, or of what others call it ("half" is fp16); SIZE_MAX if it is none
  * (`text` may be NULL). */

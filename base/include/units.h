@@ -14,6 +14,10 @@ adept_text adept_cell(const char *format, ...) ADEPT_PRINTF(1, 2);
 adept_text adept_units_si(double value, const char *unit); /* 1.23e12, "FLOP" -> "1.23 TFLOP"; 2.5e7, "" -> "25.0 M" */
 adept_text adept_units_joule(double energy_j);       /* "2.32 J" */
 adept_text adept_units_watt(double power_w);
+adept_text adept_units_hertz(double clock_hz);
+adept_text adept_units_flop_rate(double flops_per_s);
+adept_text adept_units_byte_rate(double bytes_per_s);
+adept_text adept_units_whole(double n);              /* "12345" */
 adept_text adept_units_time(double time_s);          /* "12.3 ms", "41.0 s", "3 min 20 s", "2 h 05 min", "3.10 days" */
 adept_text adept_units_bytes(double bytes);          /* capacities, powers of 1024: "4.10 GiB" */
 adept_text adept_units_kwh(double energy_kwh);       /* "21.4 Wh", "3.20 kWh", "1.20 MWh" */

@@ -80,12 +80,6 @@ static bool leaves_room(const adept_view *view, adept_reservation *kept, const a
     return kept->asked[at].leaves_room;
 }
 
-static bool delays(const adept_view *view, adept_reservation *kept, const adept_job_option *option, double time_s)
-{
-    return option->type == kept->option->type && view->now_s + time_s > kept->start_s &&
-           !leaves_room(view, kept, option);
-}
-
 bool adept_fastest(const adept_view *view, const adept_policy_options *options, const adept_room *room,
                    adept_reservation *kept, size_t queued, size_t *option)
 {
@@ -95,7 +89,10 @@ bool adept_fastest(const adept_view *view, const adept_policy_options *options, 
     for (size_t o = 0; o < job->n_options; o++) {
         if (!adept_room_fits(room, &job->options[o]) || !adept_may_run_as(options, job, o)) continue;
         double time_s = view->forecast(view, queued, o).time_s;
-        if (time_s >= least_s || (kept && delays(view, kept, &job->options[o], time_s))) continue;
+        if (time_s >= least_s) continue;
+        bool delays = kept && job->options[o].type == kept->option->type && view->now_s + time_s > kept->start_s &&
+                      !leaves_room(view, kept, &job->options[o]);
+        if (delays) continue;
         least_s = time_s;
         *option = o;
     }
@@ -164,12 +161,6 @@ static double fits_at(pass *p, const adept_job_option *option)
     return kept->time_s;
 }
 
-/* How long a job would wait for a placement. What is promised counts twice: others will come and want the same GPUs. */
-static double wait_s(pass *p, const adept_job_option *option)
-{
-    return 2 * fmax(0, fits_at(p, option) - p->view->now_s) + p->ahead_s[option->type];
-}
-
 /* How much slower a job is on a type of GPU than on all types on average. */
 static double relative_time(const pass *p, size_t queued, size_t type)
 {
@@ -230,7 +221,9 @@ static double consider(pass *p, size_t queued, bool looks_ahead)
         if (p->packing.sees_cap && !keeps_cap(p, queued, o)) continue;
         c->forecast = p->view->forecast(p->view, queued, o);
         c->end_s = c->forecast.time_s;
-        if (!fits) c->end_s += wait_s(p, &job->options[o]);
+        /* It would wait. What is promised counts twice: others will come and want the same GPUs. */
+        if (!fits)
+            c->end_s += 2 * fmax(0, fits_at(p, &job->options[o]) - p->view->now_s) + p->ahead_s[job->options[o].type];
         soonest_s = fmin(soonest_s, c->end_s);
     }
     return soonest_s;
@@ -320,31 +313,14 @@ static void sift_down(ranked *heap, size_t n, size_t i)
     heap[i] = moved;
 }
 
-static ranked take_best(pass *p)
-{
-    const ranked best = p->heap[0];
-
-    p->heap[0] = p->heap[--p->n_heap];
-    sift_down(p->heap, p->n_heap, 0);
-    return best;
-}
-
-static void rank_all(pass *p)
-{
-    size_t option = 0;
-
-    for (size_t i = 0; i < p->view->n_queued; i++)
-        if (choose(p, i, false, &option)) p->heap[p->n_heap++] = rank(p, i, option);
-    for (size_t i = p->n_heap / 2; i-- > 0;)
-        sift_down(p->heap, p->n_heap, i);
-}
-
 /* ---------------------------------------------------------------- a decision -------------------------------------- */
 
 static void dispatch(pass *p)
 {
     while (p->n_heap > 0 && !adept_room_is_none(&p->room)) {
-        ranked best = take_best(p);
+        ranked best = p->heap[0];
+        p->heap[0] = p->heap[--p->n_heap];
+        sift_down(p->heap, p->n_heap, 0);
         const adept_job_option *options = p->view->queued[best.queued].options;
         if (p->packing.looks_ahead && !choose(p, best.queued, true, &best.option)) continue;
         if (!adept_room_fits(&p->room, &options[best.option])) {
@@ -373,19 +349,11 @@ static double scarcity_of(const adept_view *view)
     return n_open > 0 ? adept_score_scarcity((double)(n_open - 1), (double)view->n_running) : 0;
 }
 
-static double mean(const double *values, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += values[i];
-    return n > 0 ? sum / (double)n : 0;
-}
-
 /* What the options leave of a row. */
 static void resolve(pass *p, const adept_packing *own)
 {
     const adept_policy_options *o = p->options;
+    double gpu_s = 0;
 
     p->packing = *own;
     p->packing.placement = replaced(own->placement, o->placement);
@@ -393,7 +361,9 @@ static void resolve(pass *p, const adept_packing *own)
     p->packing.looks_ahead &= p->packing.placement == own->placement;
     p->age_weight = !isnan(o->age_weight) ? o->age_weight : p->packing.ordering == ADEPT_BY_TIME ? 0.1 : 0.001;
     p->cap_w = own->keeps_cap ? o->cap_w * (1 - o->cap_margin) : INFINITY;
-    p->mean_gpu_s = mean(p->view->user_gpu_s, p->view->n_users);
+    for (size_t i = 0; i < p->view->n_users; i++)
+        gpu_s += p->view->user_gpu_s[i];
+    p->mean_gpu_s = p->view->n_users > 0 ? gpu_s / (double)p->view->n_users : 0;
     p->scarcity = isnan(o->scarcity) ? scarcity_of(p->view) : o->scarcity;
     p->slowdown = isnan(o->slowdown) ? own->slowdown : o->slowdown;
     if (p->packing.placement == ADEPT_BY_THRIFT) p->slowdown /= 1 + p->scarcity;
@@ -418,7 +388,11 @@ bool adept_pack(adept_view *view, const adept_policy_options *options, const ade
     p.heap = malloc((view->n_queued + 1) * sizeof *p.heap);
     bool done = p.considered && p.ahead_s && p.sample_gpu_s && p.heap;
     if (done) {
-        rank_all(&p);
+        size_t option = 0;
+        for (size_t i = 0; i < view->n_queued; i++)
+            if (choose(&p, i, false, &option)) p.heap[p.n_heap++] = rank(&p, i, option);
+        for (size_t i = p.n_heap / 2; i-- > 0;)
+            sift_down(p.heap, p.n_heap, i);
         dispatch(&p);
     }
     free(p.considered);

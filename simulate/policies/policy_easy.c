@@ -35,16 +35,6 @@ static void fill_gaps(adept_view *view, const adept_policy_options *options, ade
     }
 }
 
-/* What is promised stays so until a job should have ended: then time alone may change it. */
-static void wake(adept_view *view)
-{
-    double next_s = INFINITY;
-
-    for (size_t i = 0; i < view->n_running; i++)
-        next_s = fmin(next_s, fmax(view->now_s, view->running[i].expected_end_s));
-    view->wake_at(view, next_s);
-}
-
 static bool decide(adept_view *view, const adept_policy_options *options)
 {
     adept_room room;
@@ -53,7 +43,11 @@ static bool decide(adept_view *view, const adept_policy_options *options)
     size_t i = adept_start_in_order(view, options, &room);
     if (i < view->n_queued && !adept_room_is_none(&room)) {
         fill_gaps(view, options, &room, i);
-        wake(view);
+        /* What is promised stays so until a job should have ended: then time alone may change it. */
+        double next_s = INFINITY;
+        for (size_t k = 0; k < view->n_running; k++)
+            next_s = fmin(next_s, fmax(view->now_s, view->running[k].expected_end_s));
+        view->wake_at(view, next_s);
     }
     adept_room_end(&room);
     return true;

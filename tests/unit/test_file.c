@@ -207,7 +207,7 @@ static void modes_and_links_stay(void **state)
     assert_string_equal(names(), "link0 link1 out");
     adept_file_out out;
     assert_int_equal(adept_file_begin(&out, path, NULL), ADEPT_OK);
-    assert_int_equal(adept_file_end(&out, false, NULL), ADEPT_OK);
+    assert_int_equal(adept_file_end(&out, ADEPT_E_INVALID, NULL), ADEPT_E_INVALID);
     assert_string_equal(names(), "link0 link1 out");
     has("c");
 }

@@ -1,7 +1,7 @@
 /* Nodes of a cluster in one table: the sums of tables 3.7 to 3.11 of the EA2P chapter, ranks that share a node, what is
  * not known. */
 #include "adept_merge.h"
-#include "report_merge.h"
+#include "measure_job.h"
 #include "table.h"
 #include "cmocka_test.h"
 #include <fcntl.h>
@@ -375,10 +375,6 @@ static void the_table_is_printed(void **state)
     expect_line(text, "n?,3   1472.65 ");
     expect_line(text, "Total  5843.66    2694.12    2634.96    2587.37    2746.25        -     53.93\n");
     expect_line(text, "x: the energy of dram is not known\n");
-    text = printed(adept_merge_print_csv, m);
-    expect_line(text, "Node,Pkg(J),GPU 0 (J),GPU 1 (J),GPU 2 (J),GPU 3 (J),RAM (J),Time (s)\n0,1493.59,648.52,");
-    expect_line(text, "\"n?,3\",1472.65,");
-    expect_line(text, "\nx,,,,,,,2\nTotal,5843.66,2694.12,");
     text = printed(adept_merge_print_json, m);
     expect_line(text, "\"RAM (J)\":\t193.2");
     expect_line(text, "\"RAM (J)\":\tnull");

@@ -2,7 +2,6 @@
  * the machine. */
 #include "adept_file.h"
 #include "attribute.h"
-#include "attribution_sources.h"
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>
@@ -29,29 +28,10 @@ static void init(void *record)
     o->seed = (int64_t)o->fit.seed;
 }
 
-static const char *gpu_name(size_t i)
-{
-    static const char *const names[] = {"use", "learn"};
-    return i < 2 ? names[i] : NULL;
-}
-
-static const char *standardize_name(size_t i)
-{
-    static const char *const names[] = {"scale", "z"};
-    return i < 2 ? names[i] : NULL;
-}
-
-static const char *sign_name(size_t i)
-{
-    static const char *const names[] = {"nonnegative", "free"};
-    return i < 2 ? names[i] : NULL;
-}
-
-static const char *shrinkage_name(size_t i)
-{
-    static const char *const names[] = {"refit", "keep"};
-    return i < 2 ? names[i] : NULL;
-}
+ADEPT_FILE_NAMES(gpu_name, "use", "learn")
+ADEPT_FILE_NAMES(standardize_name, "scale", "z")
+ADEPT_FILE_NAMES(sign_name, "nonnegative", "free")
+ADEPT_FILE_NAMES(shrinkage_name, "refit", "keep")
 
 /* Above and below 0, which numbers of options are not else. */
 static adept_status parse_lag(adept_cli *cli, const char *option, char *text, void *field)
@@ -214,18 +194,10 @@ static adept_status save(adept_cli *cli, const char *path, const adept_attributi
 
     if (status == ADEPT_OK) {
         fprintf(file.stream, "%s\n", text);
-        status = adept_file_end(&file, true, &cli->err);
+        status = adept_file_end(&file, status, &cli->err);
     }
     free(text);
     return status;
-}
-
-static adept_status write(adept_cli *cli, const fit_options *o, const adept_attribution_model *m)
-{
-    adept_status status = o->output ? save(cli, o->output, m) : ADEPT_OK;
-
-    if (status != ADEPT_OK || adept_cli_prints(o->output)) return status;
-    return o->json ? adept_json_print(cli, adept_attribution_model_text(m)) : print(cli, m);
 }
 
 static adept_status fit(adept_cli *cli, void *options)
@@ -237,19 +209,20 @@ static adept_status fit(adept_cli *cli, void *options)
 
     if (status == ADEPT_OK) status = adept_attribution_fit(&model, sources.list, sources.n, &o->fit, &cli->err);
     adept_attribution_sources_free(&sources);
-    if (status == ADEPT_OK) status = write(cli, o, model);
+    if (status == ADEPT_OK && o->output) status = save(cli, o->output, model);
+    if (status == ADEPT_OK && !adept_cli_prints(o->output))
+        status = o->json ? adept_json_print(cli, adept_attribution_model_text(model)) : print(cli, model);
     adept_attribution_model_free(model);
     return status;
 }
 
-static const adept_command command = {
+const adept_command adept_attribute_fit = {
     .name = "attribute fit",
     .summary = "what the work of processes costs, learnt from node power",
     .usage = "RECORDING...",
     .doc = "Learn from recordings of `adept attribute record` what a second of CPU time, a context switch, a byte cost "
-           "on this machine, and what "
-           "it draws whatever runs. Intervals come from a bootstrap; a part of the recording that was not learnt from "
-           "tells how good it is."
+           "on this machine, and what it draws whatever runs. Intervals come from a bootstrap; a part of the recording "
+           "that was not learnt from tells how good it is."
            "\vExamples:\n"
            "  adept attribute fit node.rec -o model.json\n"
            "  adept attribute fit monday.rec tuesday.rec --features cpu_time_s\n"
@@ -260,8 +233,3 @@ static const adept_command command = {
     .arguments = {"a RECORDING", "RECORDINGS", ADEPT_ANY_NUMBER, AT(recordings)},
     .run = fit,
 };
-
-adept_status adept_attribute_fit(adept_cli *cli, int argc, char **argv)
-{
-    return adept_command_run(&command, cli, argc, argv);
-}

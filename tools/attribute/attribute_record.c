@@ -20,7 +20,7 @@
 
 typedef struct record_options {
     adept_measure_cli_options measure; /* of sensors */
-    adept_words words;             /* the command */
+    adept_words words;                 /* the command */
     const char *output;
     double period_s, meter_period_s, duration_s, rotate_s;
     int source; /* adept_best_source */
@@ -30,7 +30,7 @@ typedef struct record_options {
 #define AT(member) offsetof(record_options, member)
 
 #define NAME(name, word) word,
-static ADEPT_NAMES(source_name, ADEPT_BEST_SOURCE_LIST(NAME))
+ADEPT_FILE_NAMES(source_name, ADEPT_BEST_SOURCE_LIST(NAME))
 #undef NAME
 
 static void init(void *record)
@@ -49,7 +49,7 @@ static adept_status check(adept_cli *cli, void *record)
 #ifndef ADEPT_COUNTS_BY_BPF
     if (o->source == ADEPT_SOURCE_BPF)
         return adept_cli_usage(cli, "--source: this adept was built without 'bpf', which needs libbpf and clang "
-                               "(sh tools/install_deps.sh bpf); install them and build again");
+                                    "(sh tools/install_deps.sh bpf); install them and build again");
 #endif
     if (o->period_s < SHORTEST_PERIOD_S)
         return adept_cli_usage(cli, "--period: at least %g ms is needed", 1e3 * SHORTEST_PERIOD_S);
@@ -267,7 +267,7 @@ static adept_status record(adept_cli *cli, void *options)
     return status;
 }
 
-static const adept_command command = {
+const adept_command adept_attribute_record = {
     .name = "attribute record",
     .summary = "what processes do, beside what meters read",
     .usage = "[-- COMMAND...]",
@@ -290,8 +290,3 @@ static const adept_command command = {
     .takes_program = true,
     .run = record,
 };
-
-adept_status adept_attribute_record(adept_cli *cli, int argc, char **argv)
-{
-    return adept_command_run(&command, cli, argc, argv);
-}

@@ -1,7 +1,6 @@
 /** @file attribute_report.c  `adept attribute report RECORDING...`: whose joules they were, as text, JSON, CSV and SVG.
  */
 #include "attribute.h"
-#include "attribution_sources.h"
 #include "columns.h"
 #include "gnuplot.h"
 #include "stack_plot.h"
@@ -83,15 +82,6 @@ static adept_status print_series(adept_cli *cli, const adept_attribution_report 
     return adept_rows_end(cli, &rows, stdout);
 }
 
-static void print_closure(const adept_attribution_report *r, const adept_attribution_view *view)
-{
-    if (!(r->covered_s > 0)) return;
-    printf("\nmeasured %s, predicted %s in the same %s: %s%s\n", adept_units_joule(r->measured_j).s,
-           adept_units_joule(r->predicted_j).s, adept_units_time(r->covered_s).s,
-           adept_units_change(r->predicted_j / r->measured_j - 1).s,
-           view->scale ? "; scaled to what was measured, interval by interval" : "");
-}
-
 static adept_status print_text(adept_cli *cli, const adept_attribution_report *r, const adept_attribution_model *m,
                                const adept_attribution_view *view)
 {
@@ -105,22 +95,17 @@ static adept_status print_text(adept_cli *cli, const adept_attribution_report *r
     puts("");
     adept_status status = print_groups(cli, r, view);
     if (status == ADEPT_OK) status = print_series(cli, r);
-    print_closure(r, view);
+    if (r->covered_s > 0)
+        printf("\nmeasured %s, predicted %s in the same %s: %s%s\n", adept_units_joule(r->measured_j).s,
+               adept_units_joule(r->predicted_j).s, adept_units_time(r->covered_s).s,
+               adept_units_change(r->predicted_j / r->measured_j - 1).s,
+               view->scale ? "; scaled to what was measured, interval by interval" : "");
     adept_report_warnings(stdout, &headed, r->notes, r->n_notes);
     if (!m->path) adept_report_warnings(stdout, &headed, m->notes, m->n_notes);
     return status;
 }
 
 /* ---------------------------------------------------------------- JSON ------------------------------------------- */
-
-static void put_group(adept_json_writer *w, const adept_attribution_group *g)
-{
-    adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "name %s processes %jd cpu_time_s %g gpu_j %g energy_j %g share %g", g->label,
-                           (intmax_t)g->n_processes, g->cpu_time_s, g->gpu_j, g->energy_j, g->share);
-    adept_json_put_pair(w, "share_interval", g->low, g->high);
-    adept_json_end_object(w);
-}
 
 static void put_numbers(adept_json_writer *w, const char *key, const double *values, size_t n)
 {
@@ -178,8 +163,15 @@ static adept_status print_json(adept_cli *cli, const adept_attribution_report *r
         r->total_j, r->covered_s, r->covered_s > 0 ? r->measured_j : NAN, r->covered_s > 0 ? r->predicted_j : NAN,
         r->covered_s > 0 ? r->measured_j - r->predicted_j : NAN, r->known_cpu);
     adept_json_begin_array(&w, "groups");
-    for (size_t g = 0; g < r->n_groups; g++)
-        if (is_shown(r, g)) put_group(&w, &r->groups[g]);
+    for (size_t i = 0; i < r->n_groups; i++) {
+        const adept_attribution_group *g = &r->groups[i];
+        if (!is_shown(r, i)) continue;
+        adept_json_begin_object(&w, NULL);
+        adept_json_put_members(&w, "name %s processes %jd cpu_time_s %g gpu_j %g energy_j %g share %g", g->label,
+                               (intmax_t)g->n_processes, g->cpu_time_s, g->gpu_j, g->energy_j, g->share);
+        adept_json_put_pair(&w, "share_interval", g->low, g->high);
+        adept_json_end_object(&w);
+    }
     adept_json_end_array(&w);
     put_series(&w, r);
     adept_json_begin_array(&w, "warnings");
@@ -261,11 +253,7 @@ static void init(void *record)
     ((report_options *)record)->top = 8;
 }
 
-static const char *closure_name(size_t i)
-{
-    static const char *const names[] = {"residual", "scale"};
-    return i < 2 ? names[i] : NULL;
-}
+ADEPT_FILE_NAMES(closure_name, "residual", "scale")
 
 static adept_status check(adept_cli *cli, void *record)
 {
@@ -338,13 +326,12 @@ static adept_status report(adept_cli *cli, void *options)
     return status;
 }
 
-static const adept_command command = {
+const adept_command adept_attribute_report = {
     .name = "attribute report",
     .summary = "whose joules they were",
     .usage = "RECORDING...",
     .doc = "Say how much of a machine's energy its processes caused, in total and over time, by what `adept attribute "
-           "fit` learnt. "
-           "Their energies and the static energy sum to what the model predicts."
+           "fit` learnt. Their energies and the static energy sum to what the model predicts."
            "\vExamples:\n"
            "  adept attribute report node.rec\n"
            "  adept attribute report node.rec --by user --static cpu-share\n"
@@ -356,8 +343,3 @@ static const adept_command command = {
     .arguments = {"a RECORDING", "RECORDINGS", ADEPT_ANY_NUMBER, AT(recordings)},
     .run = report,
 };
-
-adept_status adept_attribute_report(adept_cli *cli, int argc, char **argv)
-{
-    return adept_command_run(&command, cli, argc, argv);
-}

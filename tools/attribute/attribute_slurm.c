@@ -9,6 +9,7 @@
 #include "units.h"
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,9 +28,10 @@ static void init(void *record)
     o->how.gap_w = NAN;
 }
 
-static ADEPT_NAMES(base_name, "busy", "capacity") static ADEPT_NAMES(idle_name, "included", "separate")
+ADEPT_FILE_NAMES(base_name, "busy", "capacity")
+ADEPT_FILE_NAMES(idle_name, "included", "separate")
 
-    static adept_status parse_gap(adept_cli *cli, const char *option, char *text, void *field)
+static adept_status parse_gap(adept_cli *cli, const char *option, char *text, void *field)
 {
     adept_jobs_options *o = field;
     size_t digits = adept_number_length(text);
@@ -96,8 +98,7 @@ static const adept_option_row rows[] = {
     {"idle", "FILE", 2, "What each node draws idle, by adept measure --idle-fit", ADEPT_OPT_FILE, .at = AT(idle)},
     {"gap", "RULE", 2,
      "What only a meter of the node sees: none (default) of it is given out; proportional to the rest; or so many "
-     "watts a node, "
-     "likewise",
+     "watts a node, likewise",
      ADEPT_OPT_PARSED, .parse = parse_gap},
     {"gap-factor", "F", 2,
      "Where a node has no such meter: what it draws over what is measured: 1.19 is the gap of 16 % that Coca4ai found",
@@ -136,15 +137,20 @@ typedef struct work {
     size_t n_warnings, capacity;
 } work;
 
-static bool warn(void *record, const char *text)
+static bool warn(void *record, const char *format, ...) ADEPT_PRINTF(2, 3);
+static bool warn(void *record, const char *format, ...)
 {
     work *w = record;
-    char **grown = adept_grow(w->warnings, &w->capacity, w->n_warnings + 1, sizeof *grown);
+    char **grown = adept_grow(w->warnings, &w->capacity, w->n_warnings + 1, sizeof *grown), *text = NULL;
+    va_list args;
 
-    if (grown) w->warnings = grown;
-    char *copy = grown ? strdup(text) : NULL;
-    if (copy) w->warnings[w->n_warnings++] = copy;
-    return copy != NULL;
+    if (!grown) return false;
+    w->warnings = grown;
+    va_start(args, format);
+    bool ok = vasprintf(&text, format, args) >= 0;
+    va_end(args);
+    if (ok) w->warnings[w->n_warnings++] = text;
+    return ok;
 }
 
 static adept_status read_standard_input(adept_cli *cli, char **text, size_t *size)
@@ -258,13 +264,11 @@ static adept_status read_nodes(adept_cli *cli, work *w)
     return status;
 }
 
-/* ---------------------------------------------------------------- what is doubtful ---------------------------------
- */
+/* ---------------------------------------------------------------- what is doubtful -------------------------------- */
 
 /* Processes that a GPU's driver alone tells of, the first by its number. */
 static bool warn_of_hidden(work *w, const adept_node_account *a, const adept_activity_log *log)
 {
-    char text[512];
     const adept_gpu_use *first = NULL;
     size_t n = 0;
 
@@ -275,66 +279,49 @@ static bool warn_of_hidden(work *w, const adept_node_account *a, const adept_act
             if (adept_process_is_hidden(&log->processes[log->intervals[k].gpu_uses[i].process]))
                 first = &log->intervals[k].gpu_uses[i];
     if (!first) return true;
-    snprintf(text, sizeof text,
-             "%s: %.40s was used by process %d%s, not visible where it was recorded: of another PID namespace, as of a "
-             "container or "
-             "of the host. Record on the host, or give its --listpids",
-             a->host, log->meters[first->meter].name, (int)log->processes[first->process].pid,
-             n > 1 ? " and others" : "");
-    return warn(w, text);
+    return warn(
+        w,
+        "%s: %.40s was used by process %d%s, not visible where it was recorded: of another PID namespace, as of "
+        "a container or of the host. Record on the host, or give its --listpids",
+        a->host, log->meters[first->meter].name, (int)log->processes[first->process].pid, n > 1 ? " and others" : "");
 }
 
 static bool warn_of_node(work *w, const adept_node_account *a, const adept_activity_log *log)
 {
-    char text[512];
     bool ok = true;
 
-    if (log->is_cut) {
-        snprintf(text, sizeof text, "%s: the recording ends within a block: it grows still, or its recorder was killed",
-                 a->host);
-        ok = warn(w, text);
-    }
-    if (!a->has[ADEPT_ENERGY_CPU]) {
-        snprintf(text, sizeof text, "%s: no meter of processors or of the node: their energy is not known", a->host);
-        ok = ok && warn(w, text);
-    }
-    if (!log->has[ADEPT_ACTIVITY_CPU_TIME_S]) {
-        snprintf(text, sizeof text, "%s: nothing counted processor time: its energy cannot be given to jobs", a->host);
-        ok = ok && warn(w, text);
-    }
-    if (a->idle_is_unknown) {
-        snprintf(text, sizeof text, "%s: --idle FILE does not say what %s draws idle: nothing goes to idle first",
-                 a->host, a->cpu_is_rest ? "the node, or its memory and GPUs," : "its processors");
-        ok = ok && warn(w, text);
-    }
-    if (a->sliced_s > 0) {
-        snprintf(text, sizeof text,
-                 "%s: for %s jobs shared a GPU by MIG, which does not tell what each used: it is given out by "
-                 "the slices that each held, and the range says how far that may be off",
-                 a->host, adept_units_time(a->sliced_s).s);
-        ok = ok && warn(w, text);
-    }
-    if (a->alike_s > 0) {
-        snprintf(text, sizeof text,
-                 "%s: for %s jobs shared a GPU that does not tell what each used, nor which slices each held "
-                 "(MIG): all have as much of it, and the range says how far that may be off",
-                 a->host, adept_units_time(a->alike_s).s);
-        ok = ok && warn(w, text);
-    }
+    if (log->is_cut)
+        ok = warn(w, "%s: the recording ends within a block: it grows still, or its recorder was killed", a->host);
+    if (!a->has[ADEPT_ENERGY_CPU])
+        ok = ok && warn(w, "%s: no meter of processors or of the node: their energy is not known", a->host);
+    if (!log->has[ADEPT_ACTIVITY_CPU_TIME_S])
+        ok = ok && warn(w, "%s: nothing counted processor time: its energy cannot be given to jobs", a->host);
+    if (a->idle_is_unknown)
+        ok = ok && warn(w, "%s: --idle FILE does not say what %s draws idle: nothing goes to idle first", a->host,
+                        a->cpu_is_rest ? "the node, or its memory and GPUs," : "its processors");
+    if (a->sliced_s > 0)
+        ok = ok && warn(w,
+                        "%s: for %s jobs shared a GPU by MIG, which does not tell what each used: it is given out by "
+                        "the slices that each held, and the range says how far that may be off",
+                        a->host, adept_units_time(a->sliced_s).s);
+    if (a->alike_s > 0)
+        ok = ok && warn(w,
+                        "%s: for %s jobs shared a GPU that does not tell what each used, nor which slices each held "
+                        "(MIG): all have as much of it, and the range says how far that may be off",
+                        a->host, adept_units_time(a->alike_s).s);
     ok = ok && warn_of_hidden(w, a, log);
-    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++) {
-        if (!(a->unknown_s[p] > 0)) continue;
-        snprintf(text, sizeof text, "%s: for %s of %s no meter says %s energy: nothing is given out for it", a->host,
-                 adept_units_time(a->unknown_s[p]).s, adept_units_time(a->recorded_s).s, adept_energy_part_name(p));
-        ok = ok && warn(w, text);
-    }
+    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++)
+        if (a->unknown_s[p] > 0)
+            ok = ok && warn(w, "%s: for %s of %s no meter says %s energy: nothing is given out for it", a->host,
+                            adept_units_time(a->unknown_s[p]).s, adept_units_time(a->recorded_s).s,
+                            adept_energy_part_name(p));
     return ok;
 }
 
 /* Jobs that accounting has, at a time of the recordings, and of which no process was seen. */
 static bool warn_of_unseen_jobs(work *w)
 {
-    char text[256], first[64] = "";
+    char first[64] = "";
     size_t unseen = 0, n = adept_batch_jobs_count(w->jobs);
     double begin_s = INFINITY, end_s = -INFINITY;
 
@@ -349,23 +336,12 @@ static bool warn_of_unseen_jobs(work *w)
         if (unseen++ == 0) snprintf(first, sizeof first, "%s", job->name);
     }
     if (unseen == 0) return true;
-    snprintf(text, sizeof text,
-             "no process of any job was seen, though %zu ran meanwhile (%s, ...): give --listpids, or record as root",
-             unseen, first);
-    return warn(w, text);
+    return warn(
+        w, "no process of any job was seen, though %zu ran meanwhile (%s, ...): give --listpids, or record as root",
+        unseen, first);
 }
 
-static adept_status look_for_doubts(adept_cli *cli, work *w)
-{
-    bool ok = true;
-
-    for (size_t i = 0; ok && i < w->accounting->n_nodes; i++)
-        ok = warn_of_node(w, &w->accounting->nodes[i], w->logs[i]);
-    return ok && warn_of_unseen_jobs(w) ? ADEPT_OK : adept_cli_no_memory(cli);
-}
-
-/* ---------------------------------------------------------------- all of it ----------------------------------------
- */
+/* ---------------------------------------------------------------- all of it --------------------------------------- */
 
 static adept_status print(adept_cli *cli, const work *w)
 {
@@ -411,14 +387,17 @@ static adept_status run(adept_cli *cli, void *options)
     if (status == ADEPT_OK)
         status = adept_account_groups_of(&w.by_job, w.accounting, w.jobs, ADEPT_GROUP_JOB, &cli->err);
     if (status == ADEPT_OK) status = adept_account_groups_of(&w.by_key, w.accounting, w.jobs, o->by, &cli->err);
-    if (status == ADEPT_OK) status = look_for_doubts(cli, &w);
+    bool ok = true;
+    for (size_t i = 0; status == ADEPT_OK && ok && i < w.accounting->n_nodes; i++)
+        ok = warn_of_node(&w, &w.accounting->nodes[i], w.logs[i]);
+    if (status == ADEPT_OK && !(ok && warn_of_unseen_jobs(&w))) status = adept_cli_no_memory(cli);
     if (status == ADEPT_OK && o->rows) status = adept_jobs_append_rows(cli, o->rows, o->models, w.by_job, warn, &w);
     if (status == ADEPT_OK) status = print(cli, &w);
     release(&w);
     return status;
 }
 
-static const adept_command command = {
+const adept_command adept_attribute_slurm = {
     .name = "attribute --slurm",
     .summary = "joules of a cluster's jobs",
     .usage = "RECORDING...",
@@ -437,8 +416,3 @@ static const adept_command command = {
     .arguments = {.needs = "a RECORDING", .takes = "RECORDINGS", .most = ADEPT_ANY_NUMBER, .at = AT(recordings)},
     .run = run,
 };
-
-adept_status adept_attribute_slurm(adept_cli *cli, int argc, char **argv)
-{
-    return adept_command_run(&command, cli, argc, argv);
-}

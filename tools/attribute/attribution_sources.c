@@ -1,5 +1,5 @@
-/** @file attribution_sources.c */
-#include "attribution_sources.h"
+/** @file attribution_sources.c  Recordings of processes that a command line names. */
+#include "attribute.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,15 +8,6 @@ static bool is_named(const adept_words *words, const char *name)
     for (size_t i = 0; i < words->n; i++)
         if (strcmp(words->words[i], name) == 0) return true;
     return false;
-}
-
-static size_t count_activities(const adept_activity_log *log)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < log->n_intervals; i++)
-        n += log->intervals[i].n_activities;
-    return n;
 }
 
 /* Of an interval what those processes did, at `to`. @return where the next may stand */
@@ -40,10 +31,14 @@ static adept_activity *narrow_interval(adept_activity_interval *v, adept_activit
 
 static bool narrow(adept_narrowed_log *out, const adept_activity_log *log, const adept_words *only)
 {
+    size_t n = 0; /* activities */
+
     out->log = *log;
     if (only->n == 0) return true;
+    for (size_t i = 0; i < log->n_intervals; i++)
+        n += log->intervals[i].n_activities;
     out->intervals = calloc(log->n_intervals + 1, sizeof *out->intervals);
-    out->activities = calloc(count_activities(log) + 1, sizeof *out->activities);
+    out->activities = calloc(n + 1, sizeof *out->activities);
     if (!out->intervals || !out->activities) return false;
     adept_activity *to = out->activities;
     for (size_t i = 0; i < log->n_intervals; i++) {

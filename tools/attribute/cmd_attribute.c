@@ -6,10 +6,10 @@ typedef struct attribute_options {
 } attribute_options;
 
 static const struct adept_subcommand parts[] = {
-    {"record", adept_attribute_record},
-    {"fit", adept_attribute_fit},
-    {"report", adept_attribute_report},
-    {"--slurm", adept_attribute_slurm},
+    {"record", &adept_attribute_record},
+    {"fit", &adept_attribute_fit},
+    {"report", &adept_attribute_report},
+    {"--slurm", &adept_attribute_slurm},
     {0},
 };
 
@@ -28,8 +28,7 @@ const adept_command adept_command_attribute = {
     .summary = "joules of processes and jobs from node power",
     .usage = "record|fit|report|--slurm [OPTION...]",
     .doc = "Say whose joules they were: record what processes do beside what meters read, learn what their work costs, "
-           "and report it; "
-           "or account the energy of Slurm's jobs. Each part has its own --help."
+           "and report it; or account the energy of Slurm's jobs. Each part has its own --help."
            "\vExamples:\n"
            "  adept attribute record --help\n"
            "  adept attribute fit --help\n"

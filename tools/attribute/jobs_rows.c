@@ -70,7 +70,7 @@ static adept_status add_row(adept_row_writer *w, const char *models, const adept
 }
 
 adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char *models,
-                                    const adept_account_groups *jobs, bool (*add)(void *data, const char *text),
+                                    const adept_account_groups *jobs, bool (*add)(void *data, const char *format, ...),
                                     void *data)
 {
     adept_row_writer rows = {.is_csv = true};
@@ -79,15 +79,14 @@ adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char
 
     for (size_t i = 0; ok && i < jobs->n; i++) {
         const adept_account_group *job = &jobs->list[i];
-        char why[320] = "", text[384];
+        char why[320] = "";
         if (!adept_job_check_of(&c, job)) continue;
         const char *lacks = missing(job, &c);
         if (lacks)
             snprintf(why, sizeof why, "no row: %s", lacks);
         else
             ok = add_row(&rows, models, job, &c, why, sizeof why) == ADEPT_OK;
-        snprintf(text, sizeof text, "job %" PRId64 ": %s", job->id, why);
-        ok = ok && (!*why || add(data, text));
+        ok = ok && (!*why || add(data, "job %" PRId64 ": %s", job->id, why));
     }
     if (ok) return adept_rows_append(cli, &rows, path);
     adept_rows_end(cli, &rows, NULL);

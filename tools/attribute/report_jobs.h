@@ -49,7 +49,7 @@ adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r);
  * false: memory is out
  */
 adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char *models,
-                                    const adept_account_groups *jobs, bool (*add)(void *data, const char *text),
-                                    void *data);
+                                    const adept_account_groups *jobs,
+                                    bool (*add)(void *data, const char *format, ...), void *data);
 
 #endif

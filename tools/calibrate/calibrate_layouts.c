@@ -1,9 +1,8 @@
 /** @file calibrate_layouts.c  `adept calibrate --layouts`: rows of layouts to a factor of time for each software stack.
  */
-#include "calibrate_layouts.h"
 #include "adept_file.h"
-#include "measurement_options.h"
-#include "report_layouts.h"
+#include "calibrate_options.h"
+#include "report_fit.h"
 #include "table.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,8 +98,7 @@ const adept_command adept_calibrate_layouts = {
     .summary = "fit factors of software stacks to rows of layouts",
     .usage = "--layouts ROWS.csv... [-o OUT.json]",
     .doc = "Fit one factor of time to the rows of each software stack, and say what it is worth on rows that were left "
-           "out: "
-           "the row itself, or all of its source."
+           "out: the row itself, or all of its source."
            "\vExamples:\n"
            "  adept calibrate --layouts layouts.csv -o stacks.json\n"
            "  adept calibrate --layouts a.csv b.csv --json",

@@ -93,28 +93,14 @@ static adept_status parse_scalar(adept_cli *cli, const char *option, char *text,
 
 /* ---------------------------------------------------------------- words ------------------------------------------ */
 
-static const char *granularity_name(size_t index)
-{
-    static const char *const names[] = {"model", "operator"};
-    return index < 2 ? names[index] : NULL;
-}
+ADEPT_FILE_NAMES(granularity_name, "model", "operator")
+ADEPT_FILE_NAMES(strategy_name, [ADEPT_DE_BEST1BIN] = "best1bin", [ADEPT_DE_RAND1BIN] = "rand1bin")
+ADEPT_FILE_NAMES(bounds_name, [ADEPT_DE_REDRAW] = "redraw", [ADEPT_DE_CLIP] = "clip")
 
 static const char *stage_name(size_t index)
 {
     const char *name, *adds;
     return adept_fit_stage(index, &name, &adds) ? name : NULL;
-}
-
-static const char *strategy_name(size_t index)
-{
-    static const char *const names[] = {[ADEPT_DE_BEST1BIN] = "best1bin", [ADEPT_DE_RAND1BIN] = "rand1bin"};
-    return index < 2 ? names[index] : NULL;
-}
-
-static const char *bounds_name(size_t index)
-{
-    static const char *const names[] = {[ADEPT_DE_REDRAW] = "redraw", [ADEPT_DE_CLIP] = "clip"};
-    return index < 2 ? names[index] : NULL;
 }
 
 static const adept_option_row rows[] = {
@@ -153,8 +139,7 @@ static const adept_option_row rows[] = {
      "gemm, bmm or conv (repeatable; default: those of --gpu)",
      ADEPT_OPT_PARSED, .at = AT(tiles), .parse = parse_tiles, .expert = true},
     {"saturation", "NAME", 3,
-     "Saturation function: sigmoid, arctan, softsign, algebraic or tanh (default: that of the GPU's fit, else "
-     "sigmoid)",
+     "Saturation function: sigmoid, arctan, softsign, algebraic or tanh (default: that of the GPU's fit, else sigmoid)",
      ADEPT_OPT_NAME, .at = AT(fit.saturation), .names = adept_saturation_name, .expert = true},
     {"compare-saturations", NULL, 3, "Also fit with each of the other saturation functions", ADEPT_OPT_FLAG,
      .at = AT(fit.compare_saturations), .expert = true},
@@ -216,40 +201,29 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_CHOICE, .at = AT(fit.bounds), .names = bounds_name, .expert = true},
     {"no-polish", NULL, 5, "Without L-BFGS at the end", ADEPT_OPT_FLAG, .at = AT(no_polish), .expert = true},
     {"resume", "FILE", 5,
-     "Continue an interrupted fit from its checkpoint, OUT.json.checkpoint: the result is that of an uninterrupted "
-     "one",
+     "Continue an interrupted fit from its checkpoint, OUT.json.checkpoint: the result is that of an uninterrupted one",
      ADEPT_OPT_FILE, .at = AT(resume)},
     {0},
 };
 
 /* ---------------------------------------------------------------- what fits together ----------------------------- */
 
-/* Options that only the thesis's equations have. */
-static bool asks_for_model(const adept_calibrate_options *o)
-{
-    return o->fit.stage || o->fit.saturation || o->fit.compare_saturations || o->fit.n_scalars > 0 || o->without.n > 0;
-}
-
-/* A GPU that is fitted already keeps its equations. */
-static adept_status granularity_of_gpu(adept_granularity *out, const char *gpu, adept_error *err)
-{
-    adept_hwprofile *hw = NULL;
-    adept_status status = adept_hwprofile_open(&hw, gpu, err);
-
-    if (status == ADEPT_OK && hw->calibrated) *out = hw->granularity;
-    adept_hwprofile_free(hw);
-    return status;
-}
-
-/* What is to be fitted: kernels, or whole steps. A profile is looked into only where no option tells. */
+/* What is to be fitted: kernels, or whole steps, by the thesis's equations where options ask for what only these have.
+ * A GPU that is fitted already keeps its equations: its profile is looked into only where no option tells. */
 static adept_status find_granularity(adept_granularity *out, const adept_calibrate_options *o, adept_error *err)
 {
-    bool by_kernels = o->kernels.n > 0 || o->shared;
-    bool by_model = o->granularity ? strcmp(o->granularity, "operator") != 0 : asks_for_model(o);
+    adept_hwprofile *hw = NULL;
+    const bool by_kernels = o->kernels.n > 0 || o->shared;
+    const bool by_model = o->granularity ? strcmp(o->granularity, "operator") != 0
+                                         : o->fit.stage || o->fit.saturation || o->fit.compare_saturations ||
+                                               o->fit.n_scalars > 0 || o->without.n > 0;
 
     *out = !by_kernels && by_model ? ADEPT_GRANULARITY_MODEL : ADEPT_GRANULARITY_OPERATOR;
     if (by_kernels || by_model || o->granularity || o->from_sheet) return ADEPT_OK;
-    return granularity_of_gpu(out, o->measurements.gpu, err);
+    adept_status status = adept_hwprofile_open(&hw, o->measurements.gpu, err);
+    if (status == ADEPT_OK && hw->calibrated) *out = hw->granularity;
+    adept_hwprofile_free(hw);
+    return status;
 }
 
 /* What a granularity does by default, where nothing else was said. */
@@ -282,26 +256,6 @@ static adept_status apply_granularity(adept_cli *cli, adept_calibrate_options *o
         return adept_cli_usage(cli, "--restarts are in place of generations: leave out --max-generations");
     o->fit.max_generations = o->generations >= 0 ? o->generations : o->restarts >= 0 ? 0 : of.max_generations;
     o->fit.restarts = o->restarts >= 0 ? o->restarts : of.restarts;
-    return ADEPT_OK;
-}
-
-/* Kernels or all-reduces alone are a fit; of what concerns steps, nothing can be asked then. */
-static adept_status check_kernels_alone(adept_cli *cli, const adept_calibrate_options *o)
-{
-    const char *alone = o->kernels.n > 0 ? "--kernels" : "--collectives";
-    if (o->measurements.plot) return adept_cli_usage(cli, "--plot needs a MEASUREMENTS.csv besides %s", alone);
-    if (o->resume) return adept_cli_usage(cli, "--resume needs a MEASUREMENTS.csv besides %s", alone);
-    return ADEPT_OK;
-}
-
-/* "K-fold:5" is "k-fold:5". */
-static adept_status check_schemes(adept_cli *cli, const adept_words *schemes)
-{
-    for (size_t i = 0; i < schemes->n; i++) {
-        if (strncmp(schemes->words[i], "K-fold:", 7) == 0) *(char *)schemes->words[i] = 'k';
-        if (strcmp(schemes->words[i], "none") == 0 && schemes->n > 1)
-            return adept_cli_usage(cli, "--leave-out: none excludes all others");
-    }
     return ADEPT_OK;
 }
 
@@ -359,7 +313,12 @@ static adept_status check(adept_cli *cli, void *record)
     if (o->measurements.files.n == 0 && o->kernels.n == 0 && o->collectives.n == 0 && !o->watch)
         return adept_cli_usage(cli, "calibrate needs a MEASUREMENTS.csv; see adept calibrate --help");
     status = adept_run_options_need_gpu(cli, o->measurements.gpu);
-    if (status == ADEPT_OK && o->measurements.files.n == 0 && !o->watch) status = check_kernels_alone(cli, o);
+    /* Kernels or all-reduces alone are a fit; of what concerns steps, nothing can be asked then. */
+    const char *alone = o->kernels.n > 0 ? "--kernels" : "--collectives", *of_steps = o->measurements.plot ? "--plot"
+                                                                                      : o->resume          ? "--resume"
+                                                                                                           : NULL;
+    if (status == ADEPT_OK && o->measurements.files.n == 0 && !o->watch && of_steps)
+        return adept_cli_usage(cli, "%s needs a MEASUREMENTS.csv besides %s", of_steps, alone);
     if (status == ADEPT_OK && o->collectives.n > 0 && o->shared)
         return adept_cli_usage(cli, "--collectives needs one --gpu: links are each GPU's own");
     if (status == ADEPT_OK) status = apply_granularity(cli, o);
@@ -377,7 +336,13 @@ static adept_status check(adept_cli *cli, void *record)
     o->fit.freed = o->freed.words;
     o->fit.n_without = o->without.n;
     o->fit.without = o->without.words;
-    return check_schemes(cli, &o->leave_out);
+    for (size_t i = 0; i < o->leave_out.n; i++) {
+        const char *scheme = o->leave_out.words[i];
+        if (strncmp(scheme, "K-fold:", 7) == 0) *(char *)scheme = 'k'; /* "K-fold:5" is "k-fold:5" */
+        if (strcmp(scheme, "none") == 0 && o->leave_out.n > 1)
+            return adept_cli_usage(cli, "--leave-out: none excludes all others");
+    }
+    return ADEPT_OK;
 }
 
 const adept_options adept_calibrate_options_of = {

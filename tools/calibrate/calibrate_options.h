@@ -33,4 +33,14 @@ typedef struct adept_calibrate_options {
 
 extern const adept_options adept_calibrate_options_of;
 
+/** What `adept calibrate` stands for where --layouts is given: a factor for each software stack. */
+extern const adept_command adept_calibrate_layouts;
+
+/** Rows that no fit of a watched folder sees: they judge it. A fifth, chosen by what they hold. Their weight becomes 0.
+ */
+void adept_watch_leave_out(adept_dataset *d);
+/** --watch: look at DIR until a signal, or once. @param fit  fits o->measurements.files and writes o->output */
+adept_status adept_calibrate_watch(adept_cli *cli, adept_calibrate_options *o,
+                                   adept_status (*fit)(adept_cli *cli, adept_calibrate_options *o));
+
 #endif

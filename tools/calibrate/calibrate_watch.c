@@ -1,6 +1,7 @@
 /** @file calibrate_watch.c  `adept calibrate --watch DIR`: rows arrive, the GPU is fitted anew, and the new fit takes
  * the old one's place where rows that neither saw are predicted no worse. What drifts is named. */
-#include "calibrate_watch.h"
+#include "calibrate_options.h"
+#include "adept_append.h"
 #include "adept_clock.h"
 #include "adept_file.h"
 #include "adept_grow.h"
@@ -19,18 +20,18 @@
 #include <unistd.h>
 
 #define MOST_BYTES ((size_t)64 << 20)
-#define JUDGES 5u         /* one row of so many judges */
-#define LEAST_JUDGES 3    /* fewer say nothing */
-#define LEAST_ROWS 3      /* of a group that may have drifted, and of the others */
-#define LEAST_DRIFT 0.05  /* of time or power */
-#define SURE 3.0          /* so many standard errors */
+#define JUDGES 5u        /* one row of so many judges */
+#define LEAST_JUDGES 3   /* fewer say nothing */
+#define LEAST_ROWS 3     /* of a group that may have drifted, and of the others */
+#define LEAST_DRIFT 0.05 /* of time or power */
+#define SURE 3.0         /* so many standard errors */
 
 /* Columns whose values are of one machine or state of it, and what a group that is off says. */
 static const struct {
     const char *column, *says;
 } drifting[] = {
-    {"driver", "the driver changed"},        {"torch", "PyTorch changed"},   {"clock_hz", "the clock"},
-    {"host", "this host, or a sick board"}, {"board", "a sick board"},      {"power_limit_w", "the power limit"},
+    {"driver", "the driver changed"},       {"torch", "PyTorch changed"}, {"clock_hz", "the clock"},
+    {"host", "this host, or a sick board"}, {"board", "a sick board"},    {"power_limit_w", "the power limit"},
 };
 
 /* ---------------------------------------------------------------- rows that judge -------------------------------- */
@@ -75,12 +76,6 @@ typedef struct verdict {
     size_t n_drifts;
     adept_dataset *rows; /* what is said of them: how far repetitions lie apart, files that are off */
 } verdict;
-
-/* 0.6 of the times' and 0.4 of the powers', or what there is of them. */
-static double error_of(const adept_metrics *m)
-{
-    return !isnan(m->mape_combined) ? m->mape_combined : m->time.n > 0 ? m->time.mape : m->power.mape;
-}
 
 /* log(measured / predicted) of time (0) or power (1); NAN: not known */
 static double off(const adept_scored *s, int quantity)
@@ -155,7 +150,8 @@ static adept_status judge(adept_cli *cli, verdict *out, const adept_calibrate_op
     if (status == ADEPT_OK) status = adept_metrics_get(&m, e->rows, judges, out->judges, &cli->err);
     if (status == ADEPT_OK) {
         out->n = e->n;
-        out->error = error_of(&m);
+        /* 0.6 of the times' and 0.4 of the powers', or what there is of them */
+        out->error = !isnan(m.mape_combined) ? m.mape_combined : m.time.n > 0 ? m.time.mape : m.power.mape;
         find_drift(out, e);
     }
     out->rows = d;
@@ -168,7 +164,7 @@ static adept_status judge(adept_cli *cli, verdict *out, const adept_calibrate_op
 typedef struct watch {
     adept_calibrate_options *o;
     adept_status (*fit)(adept_cli *cli, adept_calibrate_options *o);
-    const char *output; /* the options' own */
+    const char *output;       /* the options' own */
     char *candidate, *before; /* OUT.json.new.json, OUT.json.1 */
     uint64_t seen;            /* of the files, when they were looked at last */
 } watch;
@@ -253,10 +249,7 @@ static adept_status put_in_place(adept_cli *cli, const watch *w)
 
 static void put_percent(char *text, size_t size, const char *what, double share)
 {
-    size_t used = strlen(text);
-
-    if (!isnan(share))
-        snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", what, adept_units_change(share).s);
+    if (!isnan(share)) adept_append(text, size, "%s%s %s", *text ? ", " : "", what, adept_units_change(share).s);
 }
 
 static void say_text(const verdict *old, const verdict *now, bool kept)

@@ -3,9 +3,7 @@
 #include "adept_kernels.h"
 #include "adept_operator_model.h"
 #include "adept_collectives.h"
-#include "calibrate_layouts.h"
 #include "calibrate_options.h"
-#include "calibrate_watch.h"
 #include "gnuplot.h"
 #include "table.h"
 #include "plot.h"
@@ -27,9 +25,9 @@ static const char *const shared_by[3] = {"gpu", "model", "precision"};
 /* Everything a calibration needs and gives; freed together. */
 typedef struct work {
     adept_dataset *dataset;
-    adept_shared *shared;     /* with --gpu auto */
-    adept_hwprofile *hw;      /* the GPU; or the base of `shared`, which owns it */
-    adept_kernel_fit kernels; /* with --kernels */
+    adept_shared *shared;             /* with --gpu auto */
+    adept_hwprofile *hw;              /* the GPU; or the base of `shared`, which owns it */
+    adept_kernel_fit kernels;         /* with --kernels */
     adept_collective_fit collectives; /* with --collectives */
     adept_fit *fit;
     adept_fit_report *report;
@@ -138,13 +136,6 @@ static adept_status report_kernels(adept_cli *cli, FILE *out, const adept_kernel
     return adept_table_end(cli, &table, out);
 }
 
-static bool is_fitted(const adept_kernel_fit *fit, const char *parameter)
-{
-    for (int i = 0; i < ADEPT_KP_COUNT; i++)
-        if (strcmp(adept_operator_parameter_info((size_t)i)->name, parameter) == 0) return fit->fitted[i];
-    return false;
-}
-
 static void print_values(FILE *out, const adept_kernel_fit *fit, const adept_hwprofile *hw)
 {
     fputs("\nTiles\n", out);
@@ -158,9 +149,13 @@ static void print_values(FILE *out, const adept_kernel_fit *fit, const adept_hwp
         fputs(fit->in_sample[i].n ? "\n" : " (as before: no rows)\n", out);
     }
     fputs("\nParameters\n", out);
-    for (size_t i = 0; i < hw->n_parameters; i++)
+    for (size_t i = 0; i < hw->n_parameters; i++) {
+        bool is_fitted = false;
+        for (size_t k = 0; k < ADEPT_KP_COUNT; k++)
+            if (strcmp(adept_operator_parameter_info(k)->name, hw->parameters[i].name) == 0) is_fitted = fit->fitted[k];
         fprintf(out, "  %-15s %10.4g%s\n", hw->parameters[i].name, hw->parameters[i].value,
-                is_fitted(fit, hw->parameters[i].name) ? "" : "  (as before: no rows)");
+                is_fitted ? "" : "  (as before: no rows)");
+    }
 }
 
 /* ---------------------------------------------------------------- links ------------------------------------------ */
@@ -320,14 +315,6 @@ static adept_status interrupted(adept_cli *cli, const work *w, const adept_calib
                            w->fit->loss.total, o->output, w->checkpoint_path);
 }
 
-/* The errors first of the rows that were held out; the rest is in the report. */
-static const adept_evaluation *held_out_of(const adept_fit_report *r)
-{
-    for (size_t i = 0; i < r->n_held_out; i++)
-        if (!r->held_out[i].impossible && r->held_out[i].evaluation) return r->held_out[i].evaluation;
-    return NULL;
-}
-
 /* What was fitted beside steps. */
 static adept_status print_parts(adept_cli *cli, const work *w, const adept_calibrate_options *o)
 {
@@ -451,17 +438,6 @@ static adept_status calibrate_parts(adept_cli *cli, work *w, const adept_calibra
                                          : adept_collective_fit_to_json(w->hw, &w->collectives));
 }
 
-/* What is fitted is the share of an all-reduce that is hidden, so errors are of that; but of steps known to hide
- * nothing, and of those said to send in buckets, where the granularity knows these. */
-static void hide_fixed_share(adept_dataset *dataset, adept_granularity granularity)
-{
-    for (size_t i = 0; i < dataset->n; i++) {
-        adept_overlap *overlap = &dataset->rows[i].run.overlap;
-        bool in_buckets = *overlap == ADEPT_OVERLAP_BUCKETED && granularity == ADEPT_GRANULARITY_OPERATOR;
-        if (*overlap != ADEPT_OVERLAP_NONE && !in_buckets) *overlap = ADEPT_OVERLAP_FIXED;
-    }
-}
-
 static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_options *o)
 {
     const char *plot = o->measurements.plot;
@@ -471,14 +447,22 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
         status = adept_cli_no_memory(cli);
     if (status == ADEPT_OK) status = adept_dataset_refuse_mistaken(w->dataset, &cli->err);
     if (status == ADEPT_OK && o->watch) adept_watch_leave_out(w->dataset);
-    if (status == ADEPT_OK) hide_fixed_share(w->dataset, o->fit.granularity);
+    /* What is fitted is the share of an all-reduce that is hidden, so errors are of that; but of steps known to hide
+     * nothing, and of those said to send in buckets, where the granularity knows these. */
+    for (size_t i = 0; status == ADEPT_OK && i < w->dataset->n; i++) {
+        adept_overlap *overlap = &w->dataset->rows[i].run.overlap;
+        const bool in_buckets = *overlap == ADEPT_OVERLAP_BUCKETED && o->fit.granularity == ADEPT_GRANULARITY_OPERATOR;
+        if (*overlap != ADEPT_OVERLAP_NONE && !in_buckets) *overlap = ADEPT_OVERLAP_FIXED;
+    }
     if (status == ADEPT_OK) status = begin_fit(cli, w, o, o->fit.granularity);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
     if (status == ADEPT_OK && plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK) status = fit_parts(cli, w, o);
     if (status == ADEPT_OK) status = fit(cli, w, o);
+    const adept_held_out *first = status == ADEPT_OK ? adept_report_first_held_out(w->report) : NULL;
     if (status == ADEPT_OK && plot)
-        status = adept_plot_errors(plot, w->report->in_sample, held_out_of(w->report), w->hw->name, &cli->err);
+        status =
+            adept_plot_errors(plot, w->report->in_sample, first ? first->evaluation : NULL, w->hw->name, &cli->err);
     return status == ADEPT_OK && !adept_cli_prints(o->output) && !o->watch ? print(cli, w, o) : status;
 }
 

@@ -22,35 +22,6 @@ static const adept_option_row rows[] = {
 
 static const adept_options options_of = {.rows = rows};
 
-static adept_status print(adept_cli *cli, const adept_measurement_options *o, const adept_evaluation *e,
-                          adept_dataset *d, const adept_hwprofile *hw, const adept_layout_report *layouts)
-{
-    size_t n_warnings;
-    const char *const *warnings = adept_measurement_warnings(d, true, &n_warnings);
-
-    if (!warnings) return adept_cli_no_memory(cli);
-    if (!o->json) return adept_report_evaluation(cli, stdout, e, d, hw, layouts, warnings, n_warnings);
-    return adept_json_print(cli, adept_evaluation_to_json(e, hw, d, layouts, warnings, n_warnings));
-}
-
-static bool has_layouts(const adept_dataset *d)
-{
-    for (size_t i = 0; i < d->n_files; i++)
-        if (d->files[i].layouts) return true;
-    return false;
-}
-
-/* The fits of which GPUs may be made of these files. */
-static adept_status find_in_sample(adept_cli *cli, adept_dataset *d)
-{
-    adept_status status = ADEPT_OK;
-
-    for (size_t i = 0; i < d->n && status == ADEPT_OK; i++)
-        if (i == 0 || d->rows[i].hw != d->rows[i - 1].hw)
-            status = adept_dataset_find_in_sample(d, d->rows[i].hw, &cli->err);
-    return status;
-}
-
 static adept_status apply_factors(adept_cli *cli, adept_evaluation **e, const evaluate_options *o, adept_dataset *d,
                                   const char *const *by, size_t n_by)
 {
@@ -62,14 +33,6 @@ static adept_status apply_factors(adept_cli *cli, adept_evaluation **e, const ev
     return adept_evaluation_of(e, d->arena, (*e)->rows, (*e)->n, by, n_by, &cli->err);
 }
 
-/* The GPU of all rows; NULL: they are of several. */
-static const adept_hwprofile *only_gpu(const adept_dataset *d)
-{
-    for (size_t i = 1; i < d->n; i++)
-        if (d->rows[i].hw != d->rows[0].hw) return NULL;
-    return d->n > 0 ? d->rows[0].hw : NULL;
-}
-
 static adept_status evaluate(adept_cli *cli, void *options)
 {
     evaluate_options *all = options;
@@ -77,6 +40,8 @@ static adept_status evaluate(adept_cli *cli, void *options)
     const char *const *by = o->by.n ? o->by.words : default_by;
     const size_t n_by = o->by.n ? o->by.n : sizeof default_by / sizeof *default_by;
     adept_layout_report *layouts = NULL;
+    const adept_hwprofile *one = NULL; /* the GPU of all rows; NULL: they are of several */
+    size_t n_warnings;
     adept_progress progress;
     adept_dataset *d = NULL;
     adept_hwprofile *hw = NULL;
@@ -87,16 +52,26 @@ static adept_status evaluate(adept_cli *cli, void *options)
     adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, o, &progress);
     if (status == ADEPT_OK && !adept_dataset_settle_unknown(d)) status = adept_cli_no_memory(cli);
-    if (status == ADEPT_OK) status = find_in_sample(cli, d);
+    if (status == ADEPT_OK && d->n > 0) one = d->rows[0].hw;
+    for (size_t i = 0; status == ADEPT_OK && i < d->n; i++) { /* the fits of which GPUs may be made of these files */
+        if (d->rows[i].hw != d->rows[0].hw) one = NULL;
+        if (i == 0 || d->rows[i].hw != d->rows[i - 1].hw)
+            status = adept_dataset_find_in_sample(d, d->rows[i].hw, &cli->err);
+    }
     if (status == ADEPT_OK && o->plot) status = adept_gnuplot_check("--plot", &cli->err);
-    if (status == ADEPT_OK)
-        status = adept_evaluation_new(&e, d->arena, d->rows, d->n, by, n_by, &cli->err);
+    if (status == ADEPT_OK) status = adept_evaluation_new(&e, d->arena, d->rows, d->n, by, n_by, &cli->err);
     if (status == ADEPT_OK && all->stacks) status = apply_factors(cli, &e, all, d, by, n_by);
-    if (status == ADEPT_OK && has_layouts(d)) status = adept_layout_report_new(&layouts, d->arena, e, &cli->err);
-    const adept_hwprofile *one = status == ADEPT_OK ? only_gpu(d) : NULL;
+    for (size_t i = 0; status == ADEPT_OK && !layouts && i < d->n_files; i++)
+        if (d->files[i].layouts) status = adept_layout_report_new(&layouts, d->arena, e, &cli->err);
     if (status == ADEPT_OK && o->plot)
         status = adept_plot_errors(o->plot, e, NULL, one ? one->name : "several GPUs", &cli->err);
-    if (status == ADEPT_OK) status = print(cli, o, e, d, one, layouts);
+    const char *const *warnings = status == ADEPT_OK ? adept_measurement_warnings(d, true, &n_warnings) : NULL;
+    if (status == ADEPT_OK && !warnings)
+        status = adept_cli_no_memory(cli);
+    else if (status == ADEPT_OK && o->json)
+        status = adept_json_print(cli, adept_evaluation_to_json(e, one, d, layouts, warnings, n_warnings));
+    else if (status == ADEPT_OK)
+        status = adept_report_evaluation(cli, stdout, e, d, one, layouts, warnings, n_warnings);
     adept_dataset_free(d);
     adept_hwprofile_free(hw);
     return status;

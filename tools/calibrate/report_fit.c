@@ -1,7 +1,7 @@
 /** @file report_fit.c  The report of `adept calibrate`: what the fit is worth on rows it never saw, first; and that of
  *  `adept evaluate`. */
 #include "report_fit.h"
-#include "report_layouts.h"
+#include "adept_append.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>
@@ -14,53 +14,27 @@
 
 /* ---------------------------------------------------------------- tables of errors ------------------------------- */
 
-/* 1.23 but 12.3 */
-static int digits_behind(double value)
-{
-    return fabs(value) < 9.995 ? 2 : 1;
-}
-
-/* 12.34 -> "12.3", NAN -> "": a column nobody has numbers for is left out of the table. */
-static adept_text percent(double value)
-{
-    return isfinite(value) ? adept_cell("%.*f", digits_behind(value), value) : (adept_text){""};
-}
-
-static adept_text signed_percent(double value)
-{
-    return isfinite(value) ? adept_cell("%+.*f", digits_behind(value), value) : (adept_text){""};
-}
-
 static const char error_columns[] =
     "||>n|>time %|>median|>p90|>max|>bias|>power %|>max|>bias|>energy %|>combined|>inside";
 
 /* A line: "held out", "leave one model out". */
 static void add_errors(adept_table *table, const char *name, const char *what, const adept_metrics *m)
 {
-    adept_table_row(table,
-                    ADEPT_CELLS(name, what, adept_cell("%zu", m->n).s, percent(m->time.mape).s,
-                                percent(m->time.median).s, percent(m->time.p90).s, percent(m->time.max).s,
-                                signed_percent(m->time.bias).s, percent(m->power.mape).s, percent(m->power.max).s,
-                                signed_percent(m->power.bias).s, percent(m->energy.mape).s, percent(m->mape_combined).s,
-                                isfinite(m->coverage) ? adept_cell("%.0f", m->coverage).s : ""));
-}
-
-static bool same_columns(const adept_metrics_group *a, const adept_metrics_group *b)
-{
-    if (a->n_columns != b->n_columns) return false;
-    for (size_t i = 0; i < a->n_columns; i++)
-        if (strcmp(a->columns[i], b->columns[i]) != 0) return false;
-    return true;
+    adept_table_row(table, ADEPT_CELLS(name, what, adept_cell("%zu", m->n).s, adept_percent_cell(m->time.mape).s,
+                                       adept_percent_cell(m->time.median).s, adept_percent_cell(m->time.p90).s,
+                                       adept_percent_cell(m->time.max).s, adept_signed_cell(m->time.bias).s,
+                                       adept_percent_cell(m->power.mape).s, adept_percent_cell(m->power.max).s,
+                                       adept_signed_cell(m->power.bias).s, adept_percent_cell(m->energy.mape).s,
+                                       adept_percent_cell(m->mape_combined).s,
+                                       isfinite(m->coverage) ? adept_cell("%.0f", m->coverage).s : ""));
 }
 
 /* "resnet50", "resnet50 bf16" */
 static void join(char *text, size_t size, const char *const *words, size_t n, const char *between)
 {
-    size_t used = 0;
-
     text[0] = '\0';
-    for (size_t i = 0; i < n && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? between : "", *words[i] ? words[i] : "(empty)");
+    for (size_t i = 0; i < n; i++)
+        adept_append(text, size, "%s%s", i ? between : "", *words[i] ? words[i] : "(empty)");
 }
 
 static adept_status put_groups(adept_cli *cli, FILE *out, const char *heading, const adept_evaluation *e)
@@ -70,13 +44,19 @@ static adept_status put_groups(adept_cli *cli, FILE *out, const char *heading, c
     for (size_t begin = 0, end; begin < e->n_groups && status == ADEPT_OK; begin = end) {
         adept_table table = {.columns = error_columns, .indent = 2};
         char title[256], name[256];
-        for (end = begin; end < e->n_groups && same_columns(&e->groups[begin], &e->groups[end]); end++) {
-            join(name, sizeof name, e->groups[end].values, e->groups[end].n_columns, ", ");
-            add_errors(&table, name, "", &e->groups[end].metrics);
+        const adept_metrics_group *first = &e->groups[begin];
+        for (end = begin; end < e->n_groups; end++) {
+            const adept_metrics_group *g = &e->groups[end];
+            bool same = g->n_columns == first->n_columns;
+            for (size_t i = 0; same && i < g->n_columns; i++)
+                same = strcmp(g->columns[i], first->columns[i]) == 0;
+            if (!same) break;
+            join(name, sizeof name, g->values, g->n_columns, ", ");
+            add_errors(&table, name, "", &g->metrics);
         }
         bool one = end == begin + 1; /* the errors of all rows, which the caller has printed */
         if (!one) {
-            join(title, sizeof title, e->groups[begin].columns, e->groups[begin].n_columns, ", ");
+            join(title, sizeof title, first->columns, first->n_columns, ", ");
             fputc('\n', out);
             adept_print_format(out, "%s by %s\n", heading, title);
         }
@@ -125,15 +105,14 @@ static void add_scored(adept_table *table, const adept_scored *s)
     snprintf(place, sizeof place, "%.200s:%ld", slash ? slash + 1 : m->file, m->line);
     snprintf(what, sizeof what, "%.120s, batch %" PRId64 ", %s, %s", m->model_name, m->batch_size,
              adept_precision_name(m->precision), adept_mode_name(m->mode));
-    if (m->run.gpus > 1) snprintf(what + strlen(what), sizeof what - strlen(what), ", %" PRId64 " GPUs", m->run.gpus);
-    if (m->run.power_limit_w > 0)
-        snprintf(what + strlen(what), sizeof what - strlen(what), ", %g W", m->run.power_limit_w);
+    if (m->run.gpus > 1) adept_append(what, sizeof what, ", %" PRId64 " GPUs", m->run.gpus);
+    if (m->run.power_limit_w > 0) adept_append(what, sizeof what, ", %g W", m->run.power_limit_w);
     adept_table_row(table, ADEPT_CELLS(place, what, known(adept_units_time(m->step_time_s), m->step_time_s).s,
                                        known(adept_units_time(s->time_s), m->step_time_s).s,
-                                       signed_percent(error_of(s->time_s, m->step_time_s)).s,
+                                       adept_signed_cell(error_of(s->time_s, m->step_time_s)).s,
                                        known(adept_units_watt(m->power_avg_w), m->power_avg_w).s,
                                        known(adept_units_watt(s->power_w), m->power_avg_w).s,
-                                       signed_percent(error_of(s->power_w, m->power_avg_w)).s));
+                                       adept_signed_cell(error_of(s->power_w, m->power_avg_w)).s));
 }
 
 static adept_status put_worst(adept_cli *cli, FILE *out, const char *heading, const adept_evaluation *e, size_t n)
@@ -239,7 +218,7 @@ static adept_status print_errors(adept_cli *cli, FILE *out, const adept_fit_repo
     return status;
 }
 
-static const adept_held_out *first_held_out(const adept_fit_report *r)
+const adept_held_out *adept_report_first_held_out(const adept_fit_report *r)
 {
     for (size_t i = 0; i < r->n_held_out; i++)
         if (!r->held_out[i].impossible && r->held_out[i].evaluation) return &r->held_out[i];
@@ -248,7 +227,7 @@ static const adept_held_out *first_held_out(const adept_fit_report *r)
 
 static adept_status print_groups(adept_cli *cli, FILE *out, const adept_fit_report *r)
 {
-    const adept_held_out *h = first_held_out(r);
+    const adept_held_out *h = adept_report_first_held_out(r);
     adept_status status = ADEPT_OK;
     char heading[160], scheme[96];
 
@@ -350,14 +329,6 @@ static adept_status print_parameters(adept_cli *cli, FILE *out, const adept_iden
 
 /* ---------------------------------------------------------------- the rest --------------------------------------- */
 
-static void print_suggestions(FILE *out, const adept_fit_report *r)
-{
-    if (r->n_suggestions == 0) return;
-    fputs("\nWhat to measure next\n", out);
-    for (size_t i = 0; i < r->n_suggestions; i++)
-        adept_print_format(out, "  %zu. %s (%s)\n", i + 1, r->suggestions[i].text, r->suggestions[i].reason);
-}
-
 static void print_interval(FILE *out, const adept_conformal *c)
 {
     const adept_intervals *v = &c->intervals;
@@ -389,7 +360,9 @@ adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report 
     if (status == ADEPT_OK) status = print_parameters(cli, out, &r->identifiability);
     if (status != ADEPT_OK) return status;
     print_interval(out, &r->conformal);
-    print_suggestions(out, r);
+    if (r->n_suggestions > 0) fputs("\nWhat to measure next\n", out);
+    for (size_t i = 0; i < r->n_suggestions; i++)
+        adept_print_format(out, "  %zu. %s (%s)\n", i + 1, r->suggestions[i].text, r->suggestions[i].reason);
     adept_report_warnings(out, &headed, warnings, n_warnings);
     for (size_t i = 0; i < r->n_warnings; i++)
         adept_report_warning(out, &headed, r->warnings[i]);
@@ -415,13 +388,6 @@ static void print_gpu(FILE *out, const adept_hwprofile *hw)
     fprintf(out, ", %s\n", adept_calibration_text(calibration, hw, NULL, ADEPT_PRECISION_COUNT));
 }
 
-static bool is_first_of_gpu(const adept_dataset *d, size_t row)
-{
-    for (size_t i = 0; i < row; i++)
-        if (d->rows[i].hw == d->rows[row].hw) return false;
-    return true;
-}
-
 adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_evaluation *e, const adept_dataset *d,
                                      const adept_hwprofile *hw, const adept_layout_report *layouts,
                                      const char *const *warnings, size_t n_warnings)
@@ -429,11 +395,13 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
     adept_table all = {.columns = error_columns, .indent = 2};
     bool headed = false, in_sample = false;
 
-    if (hw)
-        print_gpu(out, hw);
-    else
-        for (size_t i = 0; i < d->n; i++)
-            if (is_first_of_gpu(d, i)) print_gpu(out, d->rows[i].hw);
+    if (hw) print_gpu(out, hw);
+    for (size_t i = 0; !hw && i < d->n; i++) { /* the GPU of each row, once */
+        size_t first = 0;
+        while (d->rows[first].hw != d->rows[i].hw)
+            first++;
+        if (first == i) print_gpu(out, d->rows[i].hw);
+    }
     fprintf(out, "Rows    %zu of %zu file%s", e->n, d->n_files, d->n_files == 1 ? "" : "s");
     if (d->n_unused > 0) fprintf(out, "; %zu cannot be used, see below", d->n_unused);
     for (size_t i = 0; i < d->n_files; i++) {

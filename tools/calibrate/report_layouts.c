@@ -1,16 +1,16 @@
 /** @file report_layouts.c  What predictions of layouts are worth, as text for people. */
-#include "report_layouts.h"
+#include "report_fit.h"
 #include "table.h"
 #include <math.h>
 
 #define SHOWN_CHOICES 12
 
-static adept_text number(double value)
+adept_text adept_percent_cell(double value)
 {
     return isfinite(value) ? adept_cell("%.*f", fabs(value) < 9.995 ? 2 : 1, value) : (adept_text){""};
 }
 
-static adept_text with_sign(double value)
+adept_text adept_signed_cell(double value)
 {
     return isfinite(value) ? adept_cell("%+.*f", fabs(value) < 9.995 ? 2 : 1, value) : (adept_text){""};
 }
@@ -19,10 +19,11 @@ static adept_text with_sign(double value)
 
 static void add_errors(adept_table *table, const char *name, double factor, const adept_layout_errors *e)
 {
-    adept_table_row(table, ADEPT_CELLS(name, adept_cell("%zu", e->as_is.n).s, number(factor).s, number(e->as_is.mape).s,
-                                       with_sign(e->as_is.bias).s, number(e->factor.mape).s, number(e->factor.median).s,
-                                       number(e->floor.mape).s, number(e->source_left.mape).s,
-                                       number(e->floor_source_left.mape).s));
+    adept_table_row(table, ADEPT_CELLS(name, adept_cell("%zu", e->as_is.n).s, adept_percent_cell(factor).s,
+                                       adept_percent_cell(e->as_is.mape).s, adept_signed_cell(e->as_is.bias).s,
+                                       adept_percent_cell(e->factor.mape).s, adept_percent_cell(e->factor.median).s,
+                                       adept_percent_cell(e->floor.mape).s, adept_percent_cell(e->source_left.mape).s,
+                                       adept_percent_cell(e->floor_source_left.mape).s));
 }
 
 static adept_status print_stacks(adept_cli *cli, FILE *out, const adept_layout_report *r)
@@ -51,8 +52,9 @@ static void add_choice(adept_table *table, const char *label, size_t n, const ad
                        const adept_order *over_10, double regret_1, double regret_3)
 {
     adept_table_row(table, ADEPT_CELLS(label, adept_cell("%zu", n).s, adept_cell("%zu", over_5->n_pairs).s,
-                                       number(over_5->tau).s, adept_cell("%zu", over_10->n_pairs).s,
-                                       number(over_10->tau).s, number(regret_1).s, number(regret_3).s));
+                                       adept_percent_cell(over_5->tau).s, adept_cell("%zu", over_10->n_pairs).s,
+                                       adept_percent_cell(over_10->tau).s, adept_percent_cell(regret_1).s,
+                                       adept_percent_cell(regret_3).s));
 }
 
 static adept_status print_choices(adept_cli *cli, FILE *out, const adept_choices *c)
@@ -96,8 +98,9 @@ static void print_memory(FILE *out, const adept_layout_room *room, const adept_e
     if (memory->n == 0 && room->n == 0) return;
     fputs("\nMemory of the fullest GPU\n", out);
     if (memory->n > 0)
-        fprintf(out, "  %zu rows: error %s %%, median %s, p90 %s, bias %s\n", memory->n, number(memory->mape).s,
-                number(memory->median).s, number(memory->p90).s, with_sign(memory->bias).s);
+        fprintf(out, "  %zu rows: error %s %%, median %s, p90 %s, bias %s\n", memory->n,
+                adept_percent_cell(memory->mape).s, adept_percent_cell(memory->median).s,
+                adept_percent_cell(memory->p90).s, adept_signed_cell(memory->bias).s);
     if (room->n > 0)
         fprintf(out,
                 "  fits or not: told right of %zu of %zu rows; of those that ran out, or came within 10 %% of the "

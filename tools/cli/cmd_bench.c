@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_SIZE 64.0  /* 4 GB for each array */
-#define ROUNDING 1e-3   /* by how much the results of two ways may differ: sums of single precision in another order */
+#define MOST_SIZE 64.0 /* 4 GB for each array */
+#define ROUNDING 1e-3  /* by how much the results of two ways may differ: sums of single precision in another order */
 #define MOST_NAME 64
 
 typedef struct bench_options {
@@ -67,8 +67,7 @@ static const adept_option_row rows[] = {
     {.group = 1, .help = "What runs:"},
     {"ways", "LIST", 1,
      "How: scalar (one core, no vectors), simd (one core), threads (all cores, with vectors), gpu (by NVIDIA's "
-     "driver). "
-     "Default: those that this machine has",
+     "driver). Default: those that this machine has",
      ADEPT_OPT_PARSED, .at = 0, .parse = parse_ways},
     {"threads", "N", 1, "Of way threads; default: a thread for each processor", ADEPT_OPT_INT, .at = AT(threads),
      .low = 1, .high = 4096},
@@ -245,16 +244,6 @@ static adept_text times_text(double ratio)
     return isnan(ratio) ? adept_cell("%s", "") : adept_cell("x%.2f", ratio);
 }
 
-static adept_text flops_text(double rate)
-{
-    return adept_units_si(rate, "FLOP/s");
-}
-
-static adept_text bytes_text(double rate)
-{
-    return adept_units_si(rate, "B/s");
-}
-
 static adept_text per_joule_text(double rate)
 {
     return isnan(rate) ? adept_cell("%s", "") : adept_units_si(rate, "FLOP/J");
@@ -289,8 +278,8 @@ static void put_result(adept_row_writer *out, const work *w, size_t k, size_t wa
     }
     adept_column_value(out, "flops", r->work.flops);
     adept_column_value(out, "bytes", r->work.bytes);
-    adept_column_number(out, "flops_per_s", ">rate", flops_text, r->work.flops / r->time_s.mean);
-    adept_column_number(out, "bytes_per_s", ">moves", bytes_text, r->work.bytes / r->time_s.mean);
+    adept_column_number(out, "flops_per_s", ">rate", adept_units_flop_rate, r->work.flops / r->time_s.mean);
+    adept_column_number(out, "bytes_per_s", ">moves", adept_units_byte_rate, r->work.bytes / r->time_s.mean);
     adept_column_known(out, "flops_per_j", ">per joule", per_joule_text, r->work.flops / r->energy_j.mean);
     adept_column_text(out, "bound", "bound", bound_of(w, k, way));
     adept_row_end(out);
@@ -346,14 +335,6 @@ static adept_status print_text(adept_cli *cli, const work *w)
     return status;
 }
 
-static adept_status print(adept_cli *cli, const work *w)
-{
-    adept_row_writer csv = {.is_csv = true};
-
-    if (w->o->json) return print_json(cli, w);
-    return w->o->csv ? put_results(cli, &csv, stdout, w) : print_text(cli, w);
-}
-
 /* ---------------------------------------------------------------- all of it -------------------------------------- */
 
 static adept_status measure(adept_cli *cli, work *w)
@@ -377,7 +358,9 @@ static adept_status measure(adept_cli *cli, work *w)
     adept_progress_end(&w->progress);
     adept_recording_stop(w->job.recording);
     if (status == ADEPT_OK) status = take_results(cli, w);
-    return status == ADEPT_OK ? print(cli, w) : status;
+    adept_row_writer csv = {.is_csv = true};
+    if (status != ADEPT_OK) return status;
+    return o->json ? print_json(cli, w) : o->csv ? put_results(cli, &csv, stdout, w) : print_text(cli, w);
 }
 
 static adept_status bench(adept_cli *cli, void *options)
@@ -398,15 +381,13 @@ const adept_command adept_command_bench = {
     .summary = "time and energy of six kernels on this machine",
     .usage = "[KERNEL...]",
     .doc = "Run gemm, spmv, triad, stencil, monte_carlo and distance, or those that are named, and measure what they "
-           "take: on one core "
-           "without vectors, with vectors, on all cores, and on the GPU."
+           "take: on one core without vectors, with vectors, on all cores, and on the GPU."
            "\vExamples:\n"
            "  adept bench triad --repeat 1\n"
            "  adept bench gemm spmv --ways scalar,simd --seconds 0.1 --repeat 2 --csv\n"
            "\n"
            "Energies are the machine's, by the sensors of adept measure: what else runs on it is in them. The GPU's "
-           "kernels are compiled by "
-           "NVIDIA's driver, without a toolkit; it is CUDA's first.",
+           "kernels are compiled by NVIDIA's driver, without a toolkit; it is CUDA's first.",
     .size = sizeof(bench_options),
     .options = {.rows = rows, .init = init, .check = check, .parts = {{&adept_reading_options_of, AT(measure)}}},
     .arguments = {.takes = "KERNELs", .most = ADEPT_ANY_NUMBER, .at = AT(words)},

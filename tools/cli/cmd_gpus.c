@@ -1,4 +1,5 @@
 /** @file cmd_gpus.c  `adept gpus [NAME]`: the GPUs adept knows, and where every number about one comes from. */
+#include "adept_append.h"
 #include "adept_model.h"
 #include "adept_profile.h"
 #include "adept_file.h"
@@ -32,9 +33,8 @@ static adept_status check(adept_cli *cli, void *record)
 static const adept_option_row rows[] = {
     {"json", NULL, 1, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", ADEPT_OPT_FLAG,
      .at = AT(json)},
-    {"template", NULL, 1,
-     "Print a hardware profile to fill in: every number of a sheet, with its unit and meaning", ADEPT_OPT_FLAG,
-     .at = AT(template)},
+    {"template", NULL, 1, "Print a hardware profile to fill in: every number of a sheet, with its unit and meaning",
+     ADEPT_OPT_FLAG, .at = AT(template)},
     {"shared", "FILE", 1,
      "Give NAME the parameters that `adept calibrate --gpu auto` fitted to other GPUs; with --json, a profile for "
      "--gpu",
@@ -51,13 +51,9 @@ static adept_text in_tera(double flops_per_s)
 
 static const char *join_aliases(const adept_hwprofile *hw, char *text, size_t size)
 {
-    size_t used = 0;
-
     text[0] = '\0';
-    for (size_t i = 0; i < hw->n_aliases && used < size; i++) {
-        int n = snprintf(text + used, size - used, "%s%s", i ? ", " : "", hw->aliases[i]);
-        used += n > 0 ? (size_t)n : 0;
-    }
+    for (size_t i = 0; i < hw->n_aliases; i++)
+        adept_append(text, size, "%s%s", i ? ", " : "", hw->aliases[i]);
     return text;
 }
 
@@ -70,10 +66,10 @@ static void add_row(adept_table *table, const adept_hwprofile *hw)
                     ADEPT_CELLS(hw->name, in_tera(s->vector_fp32_flops_per_s).s, in_tera(s->tensor_tf32_flops_per_s).s,
                                 in_tera(s->tensor_bf16_flops_per_s).s, adept_units_bytes(s->mem_bytes).s,
                                 adept_units_digits(s->mem_bytes_per_s / 1e9).s, adept_units_digits(s->tdp_w).s,
-                                hw->calibrated                    ? "yes"
+                                hw->calibrated                   ? "yes"
                                 : adept_calibrated_for(hw, NULL) ? "in a set"
-                                : hw->transferred                 ? "transferred"
-                                                                  : "no",
+                                : hw->transferred                ? "transferred"
+                                                                 : "no",
                                 join_aliases(hw, aliases, sizeof aliases)));
 }
 

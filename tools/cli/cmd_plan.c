@@ -88,8 +88,8 @@ static const adept_option_row rows[] = {
      .at = AT(tpot_limit_s), .units = adept_suffix_times},
     {"try-precision", "LIST", 3, "In mode generate, try each layout in these precisions: pure-bf16,fp8",
      ADEPT_OPT_PARSED, .at = AT(precisions), .parse = parse_types},
-    {"try-weights", "LIST", 3, "Types of weights likewise: bf16,fp8,int4. Those that the GPU or the model cannot run "
-     "are left out",
+    {"try-weights", "LIST", 3,
+     "Types of weights likewise: bf16,fp8,int4. Those that the GPU or the model cannot run are left out",
      ADEPT_OPT_PARSED, .at = AT(weights), .parse = parse_types},
     {"try-kv-cache", "LIST", 3, "Types of the cache likewise: bf16,fp8", ADEPT_OPT_PARSED, .at = AT(caches),
      .parse = parse_types},
@@ -102,23 +102,13 @@ static const adept_option_row rows[] = {
      "Search only the K-th of N parts of the layouts, as a job of an array does; --merge puts their --json together",
      ADEPT_OPT_PARSED, .at = AT(shard), .parse = adept_option_shard, .expert = true},
     {"merge", "FILE", 5,
-     "Take what a --shard of the same search found, in place of searching; repeat it for all of them",
-     ADEPT_OPT_WORD, .at = AT(merge), .expert = true},
+     "Take what a --shard of the same search found, in place of searching; repeat it for all of them", ADEPT_OPT_WORD,
+     .at = AT(merge), .expert = true},
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };
 
 /* ---- what was found ---- */
-
-static adept_text count_text(double n)
-{
-    return adept_cell("%.0f", n);
-}
-
-static adept_text watt_text(double watts)
-{
-    return adept_units_si(watts, "W");
-}
 
 static void put_columns(adept_row_writer *w, const adept_planned_layout *planned)
 {
@@ -129,18 +119,18 @@ static void put_columns(adept_row_writer *w, const adept_planned_layout *planned
     const adept_field f = {.kind = ADEPT_FIELD_SIZED, .names = adept_checkpoint_name};
     char shards[48], again[ADEPT_FIELD_TEXT_BYTES];
     adept_row_begin(w);
-    adept_column_number(w, "dp", ">dp", count_text, (double)m->dp);
-    adept_column_number(w, "tp", ">tp", count_text, (double)m->tp);
-    adept_column_number(w, "pp", ">pp", count_text, (double)m->pp);
-    adept_column_number(w, "virtual_stages", ">v", count_text, (double)m->virtual_stages);
-    adept_column_number(w, "cp", ">cp", count_text, (double)m->cp);
-    adept_column_number(w, "ep", ">ep", count_text, (double)m->ep);
-    adept_column_number(w, "micro_batch", ">batch", count_text, (double)m->micro_batch);
+    adept_column_number(w, "dp", ">dp", adept_units_whole, (double)m->dp);
+    adept_column_number(w, "tp", ">tp", adept_units_whole, (double)m->tp);
+    adept_column_number(w, "pp", ">pp", adept_units_whole, (double)m->pp);
+    adept_column_number(w, "virtual_stages", ">v", adept_units_whole, (double)m->virtual_stages);
+    adept_column_number(w, "cp", ">cp", adept_units_whole, (double)m->cp);
+    adept_column_number(w, "ep", ">ep", adept_units_whole, (double)m->ep);
+    adept_column_number(w, "micro_batch", ">batch", adept_units_whole, (double)m->micro_batch);
     adept_column_text(w, "schedule", "schedule", m->pp > 1 ? adept_pipeline_name(m->schedule) : "");
     adept_column_text(w, "sharding", "shards", adept_layout_shards_text(shards, m));
     adept_column_text(w, "activation_checkpoint", "recomputed", adept_field_text(again, &f, &sized));
     if (planned->power_limit_w > 0.0)
-        adept_column_number(w, "power_limit_w", ">limit", watt_text, planned->power_limit_w);
+        adept_column_number(w, "power_limit_w", ">limit", adept_units_watt, planned->power_limit_w);
     adept_column_number(w, "step_time_s", ">step time", adept_units_time, p->step_time_s);
     adept_column_number(w, "energy_step_j", ">energy", adept_units_joule, p->energy_step_j);
     if (!isnan(planned->cost)) adept_column_number(w, "cost", ">cost", adept_units_digits, planned->cost);
@@ -174,16 +164,16 @@ static void put_generation(adept_row_writer *w, const adept_planned_layout *plan
     const adept_mesh *m = &l->mesh;
     const adept_prediction *p = &l->prediction;
     adept_row_begin(w);
-    adept_column_number(w, "dp", ">dp", count_text, (double)m->dp);
-    adept_column_number(w, "tp", ">tp", count_text, (double)m->tp);
-    adept_column_number(w, "pp", ">pp", count_text, (double)m->pp);
-    adept_column_number(w, "ep", ">ep", count_text, (double)m->ep);
+    adept_column_number(w, "dp", ">dp", adept_units_whole, (double)m->dp);
+    adept_column_number(w, "tp", ">tp", adept_units_whole, (double)m->tp);
+    adept_column_number(w, "pp", ">pp", adept_units_whole, (double)m->pp);
+    adept_column_number(w, "ep", ">ep", adept_units_whole, (double)m->ep);
     if (o->precisions) adept_column_text(w, "precision", "precision", adept_precision_name(v->precision));
     if (o->weights) adept_column_text(w, "weights", "weights", adept_weights_name(v->weights));
     if (o->caches) adept_column_text(w, "kv_cache", "cache", adept_kv_cache_name(v->kv_cache));
-    adept_column_number(w, "micro_batch", ">batch", count_text, (double)m->micro_batch);
+    adept_column_number(w, "micro_batch", ">batch", adept_units_whole, (double)m->micro_batch);
     if (planned->power_limit_w > 0.0)
-        adept_column_number(w, "power_limit_w", ">limit", watt_text, planned->power_limit_w);
+        adept_column_number(w, "power_limit_w", ">limit", adept_units_watt, planned->power_limit_w);
     adept_column_number(w, "ttft_s", ">first token", adept_units_time, p->ttft_s);
     adept_column_number(w, "tpot_s", ">each token", adept_units_time, p->tpot_s);
     adept_column_number(w, "tokens_per_s", ">tokens/s", adept_units_digits, p->generation.tokens_per_s);
@@ -221,8 +211,7 @@ static adept_status print_flags(adept_cli *cli, const adept_layout_answer *a, co
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) { /* what was said stays */
         const adept_field *field = adept_workload_field(i);
         char text[ADEPT_FIELD_TEXT_BYTES];
-        const bool said =
-            types.given[i] || !adept_field_is_zero(field, &types.words);
+        const bool said = types.given[i] || !adept_field_is_zero(field, &types.words);
         if (said && i != ADEPT_FIELD_batch_size)
             printf(" --%s %s", field->option, adept_field_text(text, field, &types.words));
     }
@@ -281,7 +270,7 @@ static void print_found(const adept_layout_answer *a, const adept_found_layout *
     if (a->n_variants > 1)
         printf(", %s, weights %s, cache %s", adept_precision_name(v->precision), adept_weights_name(v->weights),
                adept_kv_cache_name(v->kv_cache));
-    if (s->n_limits > 1) printf(", limit %s", watt_text(r->power_limit_w).s);
+    if (s->n_limits > 1) printf(", limit %s", adept_units_watt(r->power_limit_w).s);
     putchar('\n');
 }
 
@@ -329,9 +318,8 @@ static adept_status print_text(adept_cli *cli, const adept_layout_answer *a, con
     if (s->unbounded.value > 0.0 && s->unbounded.number != s->best[0].number) print_unbounded(a);
     puts(generates(o) ? "\nTime and joules of a token: none is better in both"
                       : "\nTime and joules: none is better in both (by the search's closed forms)");
-    for (size_t i = 0; i < s->n_front && i < (size_t)o->top; i++) {
+    for (size_t i = 0; i < s->n_front && i < (size_t)o->top; i++)
         print_found(a, &s->front[i]);
-    }
     return print_flags(cli, a, o);
 }
 
@@ -401,10 +389,9 @@ const adept_command adept_command_plan = {
     .summary = "find the layout of a training step or a generation",
     .usage = "MODEL|PROFILE --gpu NAME|FILE --gpus N --global-batch B",
     .doc = "Search all legal layouts of a training step: tensor, pipeline, context and expert parallel GPUs, replicas "
-           "and their shards, schedules, "
-           "micro-batches and recomputation; of a generation (--mode generate) replicas, tensor, pipeline and expert "
-           "parallel GPUs, and batches. Those that do not fit a GPU's memory are left out; the best are predicted "
-           "as adept predict does."
+           "and their shards, schedules, micro-batches and recomputation; of a generation (--mode generate) replicas, "
+           "tensor, pipeline and expert parallel GPUs, and batches. Those that do not fit a GPU's memory are left out; "
+           "the best are predicted as adept predict does."
            "\vExamples:\n"
            "  adept plan llama-3-8b --gpu h100 --gpus 8 --global-batch 64\n"
            "  adept plan llama-3-70b --gpu h100 --gpus 64 --global-batch 64 --within 5\n"

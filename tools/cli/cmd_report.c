@@ -185,10 +185,8 @@ const adept_command adept_command_report = {
     .summary = "write a result as one HTML page with pictures",
     .usage = "MODEL|PROFILE --gpu NAME|FILE",
     .doc = "Write a prediction as a page for people: headline, what limits the step and what would help, where time "
-           "and energy go module by "
-           "module, the step over time, memory, power limits, roofline, and where the numbers come from. Or write what "
-           "another command "
-           "printed. The page needs no network and no other file."
+           "and energy go module by module, the step over time, memory, power limits, roofline, and where the numbers "
+           "come from. Or write what another command printed. The page needs no network and no other file."
            "\vExamples:\n"
            "  adept report resnet50 --gpu a100 -o resnet50.html\n"
            "  adept report llama-3-8b --gpu h100 --gpus 8 --fsdp full -o llama.html\n"

@@ -83,8 +83,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_WORD, .at = AT(folders)},
     {"gpu", "FILE", 2,
      "Serve a hardware profile too, or all of a fleet's file, in place of GPUs of the same names; may be repeated. "
-     "Loaded anew when it "
-     "changes; all is, on SIGHUP",
+     "Loaded anew when it changes; all is, on SIGHUP",
      ADEPT_OPT_WORD, .at = AT(gpus)},
     {.group = 3, .help = "Limits:"},
     {"threads", "N", 3, "Threads, of address and of socket (default 1)", ADEPT_OPT_COUNT, .at = AT(threads), .low = 1,

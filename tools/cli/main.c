@@ -58,16 +58,6 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-/* Where "--options" stands; 0: nowhere. Of `measure` only directly behind it: other words may be its command's. */
-static int place_of_options(int argc, char **argv)
-{
-    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--options") == 0) return i;
-        if (strcmp(argv[1], "measure") == 0) break;
-    }
-    return 0;
-}
-
 /* The words of a file of options, in place of "--options FILE" at `place`: an option a line, as "gpu = a100", "gpu
  * a100" or "--gpu=a100"; one without a value, "json". They stand directly behind the command: what the command line
  * itself says comes later, and so holds where one may be given once. */
@@ -116,7 +106,11 @@ static adept_status read_options(adept_cli *cli, int place, int *argc, char ***a
 static adept_status dispatch(adept_cli *cli, int argc, char **argv)
 {
     static char help_option[] = "--help";
-    const int place = argc > 2 ? place_of_options(argc, argv) : 0;
+    int place = 0; /* of --options; of `measure` only directly behind it: other words may be its command's */
+    for (int i = 2; i < argc && place == 0 && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--options") == 0) place = i;
+        if (strcmp(argv[1], "measure") == 0) break;
+    }
     if (place > 0) {
         if (place + 1 == argc) return adept_cli_usage(cli, "--options needs a FILE");
         adept_status status = read_options(cli, place, &argc, &argv);
@@ -156,15 +150,6 @@ static adept_status close_output(adept_cli *cli)
                            errno ? strerror(errno) : "");
 }
 
-/* Has what reads the output ended, as `head` does when it has enough, and is that all that failed? */
-static bool nobody_reads(const adept_cli *cli)
-{
-    struct pollfd output = {.fd = STDOUT_FILENO};
-    bool unread = poll(&output, 1, 0) == 1 && output.revents & POLLERR;
-
-    return unread && cli->err.status == ADEPT_E_IO && (ferror(stdout) || strstr(cli->err.message, strerror(EPIPE)));
-}
-
 int main(int argc, char **argv)
 {
     adept_cli cli = {.details = NULL};
@@ -180,7 +165,11 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* and so is a file at the limit of its size */
     adept_status status = dispatch(&cli, argc, argv);
     if (status == ADEPT_OK) status = close_output(&cli);
-    if (status != ADEPT_OK && !nobody_reads(&cli)) {
+    /* Has what reads the output ended, as `head` does when it has enough, and is that all that failed? */
+    struct pollfd output = {.fd = STDOUT_FILENO};
+    const bool unread = status != ADEPT_OK && poll(&output, 1, 0) == 1 && output.revents & POLLERR &&
+                        cli.err.status == ADEPT_E_IO && (ferror(stdout) || strstr(cli.err.message, strerror(EPIPE)));
+    if (status != ADEPT_OK && !unread) {
         fputs("adept: ", stderr);
         adept_print_clean(stderr, cli.err.message[0] ? cli.err.message : adept_status_text(cli.err.status));
         fputc('\n', stderr);
@@ -188,7 +177,7 @@ int main(int argc, char **argv)
     }
     free(cli.details);
     adept_arena_free(file_words);
-    int code = cli.exit_code                                       ? cli.exit_code
+    int code = cli.exit_code                                     ? cli.exit_code
                : status != ADEPT_OK && adept_interrupt_requested ? 128 + adept_interrupt_requested
                                                                  : adept_status_exit_code(status);
     if (!adept_sensors_are_stuck()) return code;

@@ -1,8 +1,10 @@
 /** @file cmd_compare.c  `adept compare`: predicted, measured and simulated, number by number; a check for CI. */
+#include "adept_append.h"
 #include "adept_result.h"
 #include "columns.h"
 #include "goal.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,10 +91,9 @@ static adept_status verdict(adept_cli *cli, const compare_options *o, const adep
     if (isnan(o->within) || failed == 0 || fflush(stdout) != 0) return ADEPT_OK; /* main() finds and reports it */
     for (size_t i = 0; i < c->n_rows; i++) {
         const adept_compare_row *row = &c->rows[i];
-        size_t used = strlen(list);
-        if (passes(o, row)) continue;
-        snprintf(list + used, sizeof list - used, "%s%s %s", used ? ", " : "", row->name,
-                 isnan(row->share) ? "not known" : adept_cell("%+.3g %%", 100 * row->share).s);
+        if (!passes(o, row))
+            adept_append(list, sizeof list, "%s%s %s", *list ? ", " : "", row->name,
+                         isnan(row->share) ? "not known" : adept_cell("%+.3g %%", 100 * row->share).s);
     }
     return adept_error_set(&cli->err, ADEPT_E_CHECK, "%zu of %zu are not within %.3g %%: %s", failed, c->n_rows,
                            100 * o->within, list);
@@ -153,50 +154,47 @@ static void put_row(adept_row_writer *w, const compare_options *o, const adept_c
     adept_row_end(w);
 }
 
-/* What a reader of a side's numbers should know: sensors that were lost, a command that failed, its own warnings. */
-static void say(adept_compare_side *side, void (*tell)(void *to, const char *text), void *to)
+/* A warning, into JSON's open array or, where `w` is NULL, for people. */
+ADEPT_PRINTF(3, 4)
+static void tell(adept_json_writer *w, bool *headed, const char *format, ...)
 {
-    double exit_status = adept_result_number(side->tree, "exit_status");
-    const cJSON *item = NULL;
     char text[1024];
+    va_list args;
 
-    if (exit_status != 0 && !isnan(exit_status)) {
-        snprintf(text, sizeof text, "%s: the command ended with %.0f", side->path, exit_status);
-        tell(to, text);
-    }
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(side->tree, "sensors"))
-    {
-        const char *lost = adept_result_text(item, "lost");
-        snprintf(text, sizeof text, "%s: %s: %s", side->path, adept_result_text(item, "name"), lost);
-        if (*lost) tell(to, text);
-    }
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(side->tree, "warnings"))
-    {
-        if (!cJSON_IsString(item)) continue;
-        snprintf(text, sizeof text, "%s: %s", side->path, item->valuestring);
-        tell(to, text);
-    }
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (w)
+        adept_json_put_string(w, NULL, text);
+    else
+        adept_report_warning(stdout, headed, text);
 }
 
-/* Watts of boards and of whole nodes differ by what they count. */
-static void say_scopes(const adept_compare *c, void (*tell)(void *to, const char *text), void *to)
+/* What a reader of the numbers should know: sensors that were lost, a command that failed, warnings of the files
+ * themselves, and that watts of boards and of whole nodes differ by what they count. */
+static void say_doubts(const adept_compare *c, adept_json_writer *w)
 {
     const char *a = adept_result_text(c->sides[0].tree, "power_scope"),
                *b = adept_result_text(c->sides[1].tree, "power_scope");
-    char text[200];
-    if (!*a || !*b || strcmp(a, b) == 0) return;
-    snprintf(text, sizeof text, "power and energy have different scopes: A's power_scope is %.60s, B's is %.60s", a, b);
-    tell(to, text);
-}
+    bool headed = false;
 
-static void tell_text(void *headed, const char *text)
-{
-    adept_report_warning(stdout, headed, text);
-}
-
-static void tell_json(void *writer, const char *text)
-{
-    adept_json_put_string(writer, NULL, text);
+    for (const adept_compare_side *side = c->sides; side < c->sides + 2; side++) {
+        const double exit_status = adept_result_number(side->tree, "exit_status");
+        const cJSON *item = NULL;
+        if (exit_status != 0 && !isnan(exit_status))
+            tell(w, &headed, "%s: the command ended with %.0f", side->path, exit_status);
+        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(side->tree, "sensors"))
+        {
+            const char *lost = adept_result_text(item, "lost");
+            if (*lost) tell(w, &headed, "%s: %s: %s", side->path, adept_result_text(item, "name"), lost);
+        }
+        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(side->tree, "warnings"))
+        {
+            if (cJSON_IsString(item)) tell(w, &headed, "%s: %s", side->path, item->valuestring);
+        }
+    }
+    if (*a && *b && strcmp(a, b) != 0)
+        tell(w, &headed, "power and energy have different scopes: A's power_scope is %.60s, B's is %.60s", a, b);
 }
 
 static adept_status print_rows(adept_cli *cli, const compare_options *o, adept_compare *c)
@@ -220,14 +218,10 @@ static adept_status print_rows(adept_cli *cli, const compare_options *o, adept_c
 
 static adept_status print_text(adept_cli *cli, const compare_options *o, adept_compare *c, const adept_goals *goals)
 {
-    bool headed = false;
-
     for (int i = 0; i < 2; i++)
         adept_print_format(stdout, "%s  %s: %s\n", letters[i], c->sides[i].path, c->sides[i].what);
     adept_status status = o->goal ? adept_goals_print(cli, goals) : print_rows(cli, o, c);
-    for (int i = 0; i < 2; i++)
-        say(&c->sides[i], tell_text, &headed);
-    say_scopes(c, tell_text, &headed);
+    say_doubts(c, NULL);
     return status;
 }
 
@@ -260,9 +254,7 @@ static adept_status print_json(adept_cli *cli, const compare_options *o, adept_c
     }
     adept_goals_put(&w, "goal", goals);
     adept_json_begin_array(&w, "warnings");
-    for (int i = 0; i < 2; i++)
-        say(&c->sides[i], tell_json, &w);
-    say_scopes(c, tell_json, &w);
+    say_doubts(c, &w);
     adept_json_end_array(&w);
     adept_json_end_object(&w);
     return adept_json_emit(cli, &w);
@@ -308,14 +300,10 @@ const adept_command adept_command_compare = {
     .summary = "predicted, measured and simulated, number by number",
     .usage = "A.json B.json",
     .doc = "Compare two files that `adept predict --json`, `adept measure --json` and `adept simulate --json` wrote: "
-           "differences, in "
-           "percent of what was measured, or of A where both are of a kind. A prediction is compared with a region of "
-           "the measurement, "
-           "one step of it; two measurements in total, by component and by region; two simulations by policy, seed by "
-           "seed where they "
-           "met the same jobs. A number that is not known is none, never 0. --goal judges B by what a file asks for. A "
-           "simulation "
-           "validates nothing, and the verdict says so."
+           "differences, in percent of what was measured, or of A where both are of a kind. A prediction is compared "
+           "with a region of the measurement, one step of it; two measurements in total, by component and by region; "
+           "two simulations by policy, seed by seed where they met the same jobs. A number that is not known is none, "
+           "never 0. --goal judges B by what a file asks for. A simulation validates nothing, and the verdict says so."
            "\vExamples:\n"
            "  adept compare predicted.json measured.json\n"
            "  adept compare predicted.json measured.json --region epoch --within 10\n"

@@ -1,27 +1,18 @@
 /** @file compare.c  What two files have in common: a step of predictions and of a measured region; all of two
  * measurements, or of two simulations; the totals of a measurement and a simulation. */
 #include "compare.h"
+#include "adept_append.h"
 #include "adept_grow.h"
 #include "adept_result.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *adept_compare_quantity_name(size_t quantity)
-{
-    static const char *const names[ADEPT_COMPARE_QUANTITIES] = {"time", "power", "energy", "other", "edp", "ed2p"};
-
-    return quantity < ADEPT_COMPARE_QUANTITIES ? names[quantity] : NULL;
-}
-
-const char *adept_compare_kind_name(adept_compare_kind kind)
-{
-    static const char *const names[] = {"predicted", "measured", "simulated"};
-
-    return names[kind];
-}
+ADEPT_NAMES(adept_compare_quantity_name, "time", "power", "energy", "other", "edp", "ed2p")
+ADEPT_NAMES(adept_compare_kind_name, "predicted", "measured", "simulated")
 
 adept_text adept_compare_amount(const adept_compare_row *row, double value)
 {
@@ -209,9 +200,8 @@ static const cJSON *region_called(const adept_compare_side *side, const char *na
     others[0] = '\0';
     cJSON_ArrayForEach(region, member(side->tree, "regions"))
     {
-        size_t used = strlen(others);
         if (strcmp(adept_result_text(region, "name"), name) == 0) return region;
-        snprintf(others + used, size - used, "%s%s", used ? ", " : "", adept_result_text(region, "name"));
+        adept_append(others, size, "%s%s", *others ? ", " : "", adept_result_text(region, "name"));
     }
     return NULL;
 }
@@ -222,14 +212,13 @@ static adept_status add_measured_step(adept_compare *c, int side, const char *na
     adept_compare_side *s = &c->sides[side];
     char others[256];
     const cJSON *region = region_called(s, name, others, sizeof others);
-    size_t used = strlen(s->what);
 
     if (!region)
         return adept_error_set(err, ADEPT_E_INVALID,
                                "%s: has no region '%s', which a prediction is compared with; it has: %s", s->path, name,
                                others[0] ? others : "none");
     double count = adept_result_number(region, "count");
-    snprintf(s->what + used, sizeof s->what - used, ", region %s, %.0f time%s", name, count, count == 1 ? "" : "s");
+    adept_append(s->what, sizeof s->what, ", region %s, %.0f time%s", name, count, count == 1 ? "" : "s");
     add_region(c, side, region, "", names, adept_result_text(c->sides[1 - side].tree, "power_scope"));
     return ADEPT_OK;
 }
@@ -272,17 +261,6 @@ static adept_status add_metrics(adept_compare *c, adept_error *err)
     return status;
 }
 
-/* Under the names that the totals of a measurement have. */
-static adept_status add_simulated_totals(adept_compare *c, int side, adept_error *err)
-{
-    static const char *const rows[][2] = {{"time", "end_s"}, {"power", "mean_power_w"}, {"energy", "energy_j"}};
-    adept_status status = ADEPT_OK;
-
-    for (size_t i = 0; status == ADEPT_OK && i < sizeof rows / sizeof *rows; i++)
-        status = add_metric(c, side, adept_sim_metric_by_name(rows[i][1]), rows[i][0], err);
-    return status;
-}
-
 /* Seed by seed, where both met the same jobs on the same cluster. */
 static adept_status add_paired(adept_compare *c, adept_error *err)
 {
@@ -321,9 +299,8 @@ static adept_status find_policy(adept_compare_side *side, const char *name, adep
                                "%s: is shard %zu of %zu; put all of them together first: adept simulate --merge",
                                side->path, c->shard.index, c->shard.of);
     for (side->policy = 0; side->policy < c->n_policies; side->policy++) {
-        size_t used = strlen(names);
         if (name ? strcmp(name, c->policies[side->policy]) == 0 : c->n_policies == 1) break;
-        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", c->policies[side->policy]);
+        adept_append(names, sizeof names, "%s%s", *names ? ", " : "", c->policies[side->policy]);
     }
     if (side->policy == c->n_policies && name)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: has no policy '%s'; it has: %s", side->path, name, names);
@@ -400,9 +377,8 @@ static adept_status open_side(adept_compare_side *side, const char *path, const 
         snprintf(side->what, sizeof side->what, "%s", adept_result_text(side->tree, "host"));
         cJSON_ArrayForEach(word, member(side->tree, "command"))
         {
-            size_t used = strlen(side->what);
             const char *text = cJSON_GetStringValue(word);
-            snprintf(side->what + used, sizeof side->what - used, "%s%s", used ? " " : "", text ? text : "");
+            adept_append(side->what, sizeof side->what, "%s%s", *side->what ? " " : "", text ? text : "");
         }
     } else if (strcmp(adept_result_text(side->tree, "kind"), "simulated") == 0) {
         side->kind = ADEPT_COMPARE_SIMULATED;
@@ -428,14 +404,20 @@ static adept_status add_side(adept_compare *c, int side, const char *region, ade
 {
     adept_compare_kind kind = c->sides[side].kind, other = c->sides[1 - side].kind;
 
-    if (kind == ADEPT_COMPARE_SIMULATED) return add_simulated_totals(c, side, err);
+    /* Of a simulation under the names that the totals of a measurement have. */
+    static const char *const totals[][2] = {{"time", "end_s"}, {"power", "mean_power_w"}, {"energy", "energy_j"}};
+    adept_status status = ADEPT_OK;
+
     if (kind == ADEPT_COMPARE_PREDICTED)
         add_predicted(c, side);
-    else if (other == ADEPT_COMPARE_PREDICTED)
+    else if (kind == ADEPT_COMPARE_MEASURED && other == ADEPT_COMPARE_PREDICTED)
         return add_measured_step(c, side, region ? region : "step", err);
-    else
+    else if (kind == ADEPT_COMPARE_MEASURED)
         add_measured(c, side);
-    return ADEPT_OK;
+    else
+        for (size_t i = 0; status == ADEPT_OK && i < sizeof totals / sizeof *totals; i++)
+            status = add_metric(c, side, adept_sim_metric_by_name(totals[i][1]), totals[i][0], err);
+    return status;
 }
 
 /* Of a step where one side is predicted, else of the whole run. */

@@ -45,7 +45,7 @@ typedef enum adept_compare_kind {
     ADEPT_COMPARE_SIMULATED
 } adept_compare_kind;
 /** "predicted", "measured", "simulated". */
-const char *adept_compare_kind_name(adept_compare_kind kind);
+const char *adept_compare_kind_name(size_t kind);
 
 typedef struct adept_compare_side {
     const char *path;

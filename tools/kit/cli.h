@@ -152,7 +152,7 @@ struct adept_command {
     /** What its first word decides; the rest is a command line of its own. Ends with a zeroed one; NULL: nothing */
     const struct adept_subcommand {
         const char *word;
-        adept_status (*run)(adept_cli *cli, int argc, char **argv); /* argv[0] is the word */
+        const adept_command *command; /* argv[0] is the word */
     } *subcommands;
 };
 

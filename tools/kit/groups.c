@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *adept_group_by_name(size_t by)
-{
-    static const char *const names[] = {"layer", "op", "kind", "layer,op"};
-    return by < sizeof names / sizeof *names ? names[by] : NULL;
-}
+ADEPT_NAMES(adept_group_by_name, "layer", "op", "kind", "layer,op")
 
 static adept_status check(adept_cli *cli, void *record)
 {
@@ -32,16 +28,18 @@ static const adept_option_row option_rows[] = {
 
 const adept_options adept_grouping_options_of = {.rows = option_rows, .check = check};
 
-const char *adept_class_short(const char *module_class)
-{
-    const char *dot = strrchr(module_class, '.');
-    return dot ? dot + 1 : module_class;
-}
-
 /* ---------------------------------------------------------------- grouping --------------------------------------- */
 
-static void add_totals(adept_profile_totals *sum, const adept_profile_totals *t)
+/* So many executions of an operator. */
+static void add_op(adept_group *group, const adept_profile_op *op, int64_t n, const adept_op_prediction *prediction)
 {
+    adept_profile_op some = *op;
+    adept_profile alone = {.n_ops = 1, .ops = &some}; /* the library's own sums, of one operator */
+    adept_profile_totals *sum = &group->totals;
+    const adept_profile_totals *t = &alone.totals;
+
+    some.count = n;
+    adept_profile_summarise(&alone);
     for (int pass = ADEPT_FORWARD; pass <= ADEPT_BACKWARD; pass++) {
         sum->gemm_flops[pass] += t->gemm_flops[pass];
         sum->conv_flops[pass] += t->conv_flops[pass];
@@ -51,28 +49,6 @@ static void add_totals(adept_profile_totals *sum, const adept_profile_totals *t)
         sum->kernels[pass] += t->kernels[pass];
     }
     sum->macs_forward += t->macs_forward;
-}
-
-void adept_group_add(adept_group *sum, const adept_group *row)
-{
-    add_totals(&sum->totals, &row->totals);
-    sum->saved_bytes += row->saved_bytes;
-    sum->count += row->count;
-    sum->calls += row->calls;
-    sum->params += row->params;
-    sum->time_s += row->time_s;
-    sum->energy_j += row->energy_j;
-}
-
-/* So many executions of an operator. */
-static void add_op(adept_group *group, const adept_profile_op *op, int64_t n, const adept_op_prediction *prediction)
-{
-    adept_profile_op some = *op;
-    adept_profile alone = {.n_ops = 1, .ops = &some}; /* the library's own sums, of one operator */
-
-    some.count = n;
-    adept_profile_summarise(&alone);
-    add_totals(&group->totals, &alone.totals);
     group->saved_bytes += op->saved_bytes * (double)n;
     group->count += n;
     if (prediction) {
@@ -251,11 +227,6 @@ void adept_groups_sort(adept_groups *groups)
 
 /* ---------------------------------------------------------------- rows for people, and as JSON ------------------- */
 
-static adept_text whole(double n)
-{
-    return adept_cell("%.0f", n);
-}
-
 static adept_text shortened(double n)
 {
     return adept_units_si(n, "");
@@ -275,10 +246,11 @@ static void put_row(adept_row_writer *w, const adept_group *g, const adept_group
     adept_column_text(w, NULL, titles[v->by], *g->name ? g->name : "(model)");
     if (v->by == ADEPT_BY_LAYER_OP) adept_column_text(w, "op", "op", g->op);
     if (by_layer) adept_column_text(w, "module_class", NULL, g->module_class);
-    adept_column_text(w, NULL, "class", adept_class_short(g->module_class));
-    if (by_layer) adept_column_number(w, "calls", ">calls", whole, (double)g->calls);
+    const char *dot = strrchr(g->module_class, '.'); /* "torch.nn.modules.conv.Conv2d" -> "Conv2d" */
+    adept_column_text(w, NULL, "class", dot ? dot + 1 : g->module_class);
+    if (by_layer) adept_column_number(w, "calls", ">calls", adept_units_whole, (double)g->calls);
     if (by_layer) adept_column_number(w, "parameters", predicted ? NULL : ">params", shortened, (double)g->params);
-    adept_column_number(w, "count", by_layer ? NULL : ">count", whole, (double)g->count);
+    adept_column_number(w, "count", by_layer ? NULL : ">count", adept_units_whole, (double)g->count);
     adept_column_value(w, "macs_forward", v->passes * t->macs_forward);
     adept_column_value(w, "flops_forward", v->passes * forward);
     adept_column_value(w, "flops_backward", v->passes * (flops - forward));

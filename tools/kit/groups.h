@@ -53,8 +53,6 @@ adept_status adept_groups_roofline(adept_cli *cli, adept_op_prediction **out, co
 /** Most time first; without predictions most FLOPs, then most bytes. Equal rows keep their order. */
 void adept_groups_sort(adept_groups *groups);
 
-/** The work, time and energy of another row too; its bounds are left out. */
-void adept_group_add(adept_group *sum, const adept_group *row);
 adept_bound adept_group_bound(const adept_group *group); /* of most of its time */
 double adept_pass_flops(const adept_profile_totals *totals, adept_pass pass);
 double adept_group_flops(const adept_group *group); /* of one pass on one GPU, forward and backward */
@@ -74,9 +72,6 @@ adept_status adept_groups_print(adept_cli *cli, FILE *out, const adept_groups *g
                                 const adept_group_view *view);
 /** "by" and "groups", into an open object. */
 void adept_groups_put_json(adept_json_writer *w, const adept_groups *groups, const adept_group_view *view);
-
-/** The last component of a class name: "torch.nn.modules.conv.Conv2d" -> "Conv2d". Borrowed. */
-const char *adept_class_short(const char *module_class);
 
 /** --by and --depth, in group 4 of a command's help; the record is an adept_grouping. */
 extern const adept_options adept_grouping_options_of;

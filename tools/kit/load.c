@@ -31,8 +31,9 @@ static adept_status parse_input(adept_cli *cli, const char *option, char *text, 
     return ADEPT_OK;
 }
 
-static adept_status add_assumption(adept_cli *cli, const char *option, const char *text, adept_workload_options *o)
+static adept_status add_assumption(adept_cli *cli, const char *option, char *text, void *record)
 {
+    adept_workload_options *o = record;
     adept_error err = {0};
 
     if (o->config.n_assume == ADEPT_MAX_ASSUME_OPTIONS)
@@ -43,33 +44,15 @@ static adept_status add_assumption(adept_cli *cli, const char *option, const cha
     return ADEPT_OK;
 }
 
-static adept_status parse_assume(adept_cli *cli, const char *option, char *text, void *record)
-{
-    return add_assumption(cli, option, text, record);
-}
-
-static adept_status parse_branch(adept_cli *cli, const char *option, char *text, void *record)
+/* "--assume-trips" "5" assumes "trips=5". */
+static adept_status parse_assume_one(adept_cli *cli, const char *option, char *text, void *record)
 {
     adept_workload_options *o = record;
+    const char *key = option + strlen("--assume-");
+    char *said = *key == 'b' ? o->branch : *key == 't' ? o->trips : o->fraction;
 
-    snprintf(o->branch, sizeof o->branch, "branch=%s", text);
-    return add_assumption(cli, option, o->branch, o);
-}
-
-static adept_status parse_trips(adept_cli *cli, const char *option, char *text, void *record)
-{
-    adept_workload_options *o = record;
-
-    snprintf(o->trips, sizeof o->trips, "trips=%s", text);
-    return add_assumption(cli, option, o->trips, o);
-}
-
-static adept_status parse_fraction(adept_cli *cli, const char *option, char *text, void *record)
-{
-    adept_workload_options *o = record;
-
-    snprintf(o->fraction, sizeof o->fraction, "fraction=%s", text);
-    return add_assumption(cli, option, o->fraction, o);
+    snprintf(said, sizeof o->trips, "%s=%s", key, text);
+    return add_assumption(cli, option, said, o);
 }
 
 /* A number or a text of a file, as an assumption has it: KEY:EXPRESSION without blanks. */
@@ -183,20 +166,19 @@ static const adept_option_row rows[] = {
     {"assume", "OP=SHAPE", 2,
      "Count OP, which adept does not know, as such a copy with results of that shape, several joined by commas: "
      "mylib::topk=Bx8,i64:Bx8. Repeatable",
-     ADEPT_OPT_PARSED, .parse = parse_assume, .expert = true},
+     ADEPT_OPT_PARSED, .parse = add_assumption, .expert = true},
     {"operator", "FILE.json", 2,
      "What operators that adept does not know compute and move, by the shapes of their arguments and results "
      "(docs/TUTORIAL.md). Repeatable",
      ADEPT_OPT_PARSED, .parse = parse_operators, .expert = true},
     {"assume-branch", "SIDE", 2, "Take that side, true or false, of an `if` that depends on data, with a warning",
-     ADEPT_OPT_PARSED, .parse = parse_branch, .expert = true},
+     ADEPT_OPT_PARSED, .parse = parse_assume_one, .expert = true},
     {"assume-trips", "N", 2, "How often a loop runs whose end depends on data, with a warning", ADEPT_OPT_PARSED,
-     .parse = parse_trips, .expert = true},
+     .parse = parse_assume_one, .expert = true},
     {"assume-fraction", "F", 2,
-     "What data chooses (nonzero, a mask as index, experts of a mixture) of its elements, 0 to 1; all by default, with "
-     "a "
-     "warning",
-     ADEPT_OPT_PARSED, .parse = parse_fraction, .expert = true},
+     "What data chooses (nonzero, a mask as index, experts of a mixture) of its elements, 0 to 1; all by default, "
+     "with a warning",
+     ADEPT_OPT_PARSED, .parse = parse_assume_one, .expert = true},
     {"trust", NULL, 2, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust), .expert = true},
     {"memory-limit", "SIZE", 2, ADEPT_MEMORY_LIMIT_HELP, ADEPT_OPT_PARSED, .at = AT(config.memory_bytes),

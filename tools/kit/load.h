@@ -16,7 +16,7 @@ typedef struct adept_workload_options {
     const char *assume[ADEPT_MAX_ASSUME_OPTIONS]; /* where config.assume points */
     char **operators;                             /* owned: those of them that --operator made */
     size_t n_operators, operators_capacity;
-    char branch[16], fraction[40], trips[40];     /* two of them */
+    char branch[40], fraction[40], trips[40];     /* those of `assume` that have an option of their own */
     bool trust;
 } adept_workload_options;
 

@@ -16,9 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const adept_suffix adept_suffix_sizes[] = {{"", 1},      {"B", 1},      {"kB", 1e3},      {"MB", 1e6},
-                                           {"GB", 1e9},  {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
-                                           {NULL, 0}};
+const adept_suffix adept_suffix_sizes[] = {{"", 1},       {"B", 1},         {"kB", 1e3},      {"MB", 1e6}, {"GB", 1e9},
+                                           {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
 const adept_suffix adept_suffix_times[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1},
                                            {"min", 60},  {"h", 3600},  {"d", 86400}, {NULL, 0}};
 const adept_suffix adept_suffix_watts[] = {{"", 1}, {"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
@@ -46,28 +45,17 @@ bool adept_cli_prints(const char *output)
 
 /* ---------------------------------------------------------------- numbers ---------------------------------------- */
 
-static bool is_whole(const char *text)
-{
-    text += *text == '+' || *text == '-';
-    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
-}
-
-/* 1.28e6: exact where the product is whole and up to 2^53. */
-static bool whole_with_exponent(const char *text, double *out)
-{
-    size_t length = adept_number_length(text);
-    if (length == 0 || text[length] || !strpbrk(text, "eE")) return false;
-    if (!adept_number_parse(out, text)) *out = INFINITY;
-    return *out == floor(*out);
-}
-
 static adept_status take_whole(adept_cli *cli, const char *option, const char *text, const adept_option_row *o,
                                int64_t *out)
 {
-    double whole;
-    bool exponent = whole_with_exponent(text, &whole);
+    const char *digits = text + (*text == '+' || *text == '-');
+    const size_t length = adept_number_length(text);
+    double whole = NAN; /* 1.28e6: exact where the product is whole and up to 2^53 */
 
-    if (!exponent && !is_whole(text)) return adept_cli_usage(cli, "%s: '%s' is not a whole number", option, text);
+    if (length > 0 && !text[length] && strpbrk(text, "eE") && !adept_number_parse(&whole, text)) whole = INFINITY;
+    const bool exponent = whole == floor(whole);
+    if (!exponent && (!*digits || digits[strspn(digits, "0123456789")]))
+        return adept_cli_usage(cli, "%s: '%s' is not a whole number", option, text);
     if (exponent && fabs(whole) > 9007199254740992.0)
         return adept_cli_usage(cli, "%s: '%s' is out of range: with an exponent, up to 2^53", option, text);
     int64_t value = exponent ? (int64_t)whole : 0;
@@ -113,22 +101,6 @@ static adept_status take_above_0(adept_cli *cli, const char *option, const char 
     return status != ADEPT_OK || *out > 0 ? status : adept_cli_usage(cli, "%s: '%s' is not above 0", option, text);
 }
 
-static const adept_suffix *unit_of(const char *name, const adept_suffix *units)
-{
-    for (; units->name; units++)
-        if (strcmp(units->name, name) == 0) return units;
-    return NULL;
-}
-
-static adept_status wrong_unit(adept_cli *cli, const char *option, const char *text, const adept_suffix *units)
-{
-    char list[128] = "";
-
-    for (; units->name; units++)
-        if (*units->name) strcat(strcat(list, *list ? ", " : ""), units->name); /* our own words: they fit */
-    return adept_cli_usage(cli, "%s: '%s' is not a number with a unit: %s", option, text, list);
-}
-
 adept_status adept_option_amount(adept_cli *cli, const char *option, const char *text, const adept_suffix *units,
                                  double *out)
 {
@@ -136,8 +108,15 @@ adept_status adept_option_amount(adept_cli *cli, const char *option, const char 
     size_t digits = adept_number_length(text);
     double value;
 
-    const adept_suffix *unit = unit_of(text + digits, units);
-    if (!unit || digits == 0 || digits >= sizeof number) return wrong_unit(cli, option, text, units);
+    const adept_suffix *unit = units;
+    while (unit->name && strcmp(unit->name, text + digits) != 0)
+        unit++;
+    if (!unit->name || digits == 0 || digits >= sizeof number) {
+        char list[128] = "";
+        for (; units->name; units++)
+            if (*units->name) strcat(strcat(list, *list ? ", " : ""), units->name); /* our own words: they fit */
+        return adept_cli_usage(cli, "%s: '%s' is not a number with a unit: %s", option, text, list);
+    }
     snprintf(number, sizeof number, "%.*s", (int)digits, text);
     adept_status status = adept_option_number(cli, option, number, -DBL_MAX, &value);
     if (status != ADEPT_OK) return status;
@@ -181,7 +160,7 @@ adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, 
     return ADEPT_OK;
 }
 
-static ADEPT_NAMES(picture_ending, ".svg", ".pdf", ".png")
+ADEPT_FILE_NAMES(picture_ending, ".svg", ".pdf", ".png")
 
 adept_status adept_option_picture(adept_cli *cli, const char *option, char *text, void *field)
 {
@@ -247,37 +226,12 @@ static adept_status take_choice(adept_cli *cli, const char *option, const char *
 
 /* ---------------------------------------------------------------- all of them ------------------------------------ */
 
-static adept_status take_text(adept_cli *cli, const char *option, char *text, const adept_option_row *o, void *field)
-{
-    size_t index = 0;
-    adept_status status;
-
-    switch (o->kind) {
-    case ADEPT_OPT_WORD:
-        if (*text == '\0') break;
-        return append(field, text) ? ADEPT_OK : adept_cli_no_memory(cli);
-    case ADEPT_OPT_LIST:
-        return take_list(cli, option, text, field);
-    case ADEPT_OPT_CHOICE:
-        status = take_choice(cli, option, text, o->names, &index);
-        *(int *)field = (int)o->low + (int)index;
-        return status;
-    case ADEPT_OPT_NAME:
-        status = take_choice(cli, option, text, o->names, &index);
-        *(const char **)field = status == ADEPT_OK ? o->names(index) : NULL;
-        return status;
-    default:
-        *(const char **)field = text;
-        if (*text == '\0' && o->kind == ADEPT_OPT_FILE) break;
-        return ADEPT_OK;
-    }
-    return adept_cli_usage(cli, "%s: the file name is empty", option);
-}
-
 adept_status adept_option_take(adept_cli *cli, const adept_option_row *o, void *record, char *text)
 {
     char option[64];
     void *field = (char *)record + o->at;
+    size_t index;
+    adept_status status;
 
     snprintf(option, sizeof option, "--%s", o->name);
     if (o->given > 0) *((bool *)record + o->given) = true;
@@ -298,8 +252,22 @@ adept_status adept_option_take(adept_cli *cli, const adept_option_row *o, void *
                         : take_above_0(cli, option, text, field);
     case ADEPT_OPT_PARSED:
         return o->parse(cli, option, text, field);
+    case ADEPT_OPT_LIST:
+        return take_list(cli, option, text, field);
+    case ADEPT_OPT_CHOICE:
+        status = take_choice(cli, option, text, o->names, &index);
+        *(int *)field = (int)o->low + (int)index;
+        return status;
+    case ADEPT_OPT_NAME:
+        status = take_choice(cli, option, text, o->names, &index);
+        *(const char **)field = status == ADEPT_OK ? o->names(index) : NULL;
+        return status;
     default:
-        return take_text(cli, option, text, o, field);
+        if (*text == '\0' && o->kind != ADEPT_OPT_TEXT)
+            return adept_cli_usage(cli, "%s: the file name is empty", option);
+        if (o->kind == ADEPT_OPT_WORD) return append(field, text) ? ADEPT_OK : adept_cli_no_memory(cli);
+        *(const char **)field = text;
+        return ADEPT_OK;
     }
 }
 
@@ -623,20 +591,14 @@ static adept_status parse(parser *p)
     return adept_cli_usage(p->cli, "%s needs %s; see adept %s --help", p->command->name, a->needs, p->command->name);
 }
 
-/* Is one of its words among the options? */
-static bool is_asked_for(const adept_command *variant, char *const *argv)
-{
-    for (; *argv && strcmp(*argv, "--") != 0; argv++)
-        for (size_t i = 0; variant->words[i]; i++)
-            if (strcmp(*argv, variant->words[i]) == 0) return true;
-    return false;
-}
-
 adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv)
 {
     for (const struct adept_subcommand *sub = command->subcommands; sub && sub->word && argc > 1; sub++)
-        if (strcmp(argv[1], sub->word) == 0) return sub->run(cli, argc - 1, argv + 1);
-    if (command->variant && is_asked_for(command->variant, argv)) command = command->variant;
+        if (strcmp(argv[1], sub->word) == 0) return adept_command_run(sub->command, cli, argc - 1, argv + 1);
+    const adept_command *variant = command->variant;
+    for (char **word = argv; variant && *word && strcmp(*word, "--") != 0; word++)
+        for (size_t i = 0; variant->words[i]; i++)
+            if (strcmp(*word, variant->words[i]) == 0) command = variant;
     parser p = {.cli = cli, .command = command, .next = argv + 1};
 
     if (command->missing) return adept_cli_usage(cli, "%s", command->missing);

@@ -76,25 +76,6 @@ adept_status adept_step_gpu(adept_cli *cli, adept_hwprofile **hw, const char *gp
     return status;
 }
 
-static void warn_of_set(adept_prediction *p, const adept_vary_options *o)
-{
-    const size_t most = sizeof p->warnings / sizeof p->warnings[0];
-    for (size_t i = 0; i < o->n && p->n_warnings < most; i++)
-        snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
-                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real GPU are kept",
-                 o->axes[i].key, o->axes[i].relative ? "x" : "", o->axes[i].numbers[0]);
-}
-
-/* Words of a generation are those of the inferences, where a training has some. */
-static adept_workload_options without_queries(const adept_workload_options *o)
-{
-    adept_workload_options training = *o;
-    adept_workload_config *c = &training.config;
-    c->prompt = c->tokens = c->denoise_steps = 0;
-    c->weights = c->kv_cache = ADEPT_STORED_AUTO;
-    return training;
-}
-
 static adept_status predict_life(adept_cli *cli, adept_predicted_step *s, const adept_step_options *o,
                                  const adept_job_spec *job)
 {
@@ -109,9 +90,11 @@ static adept_status predict_life(adept_cli *cli, adept_predicted_step *s, const 
     adept_workload_config_over(&c, &(adept_workload_config){.mode = generates ? ADEPT_MODE_GENERATE : ADEPT_MODE_INFER,
                                                             .given = {[ADEPT_FIELD_mode] = true},
                                                             .batch_size = job->inference_batch,
-                                                            .prompt = words->prompt, .tokens = words->tokens,
+                                                            .prompt = words->prompt,
+                                                            .tokens = words->tokens,
                                                             .denoise_steps = words->denoise_steps,
-                                                            .weights = words->weights, .kv_cache = words->kv_cache});
+                                                            .weights = words->weights,
+                                                            .kv_cache = words->kv_cache});
     c.weights = words->weights, c.kv_cache = words->kv_cache;
     c.grad_accum = 0;
     c.optimizer = NULL;
@@ -130,7 +113,12 @@ adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *s, 
     adept_status status = adept_step_gpu(cli, &s->hw, o->where.gpu, &o->set);
 
     const bool has_life = job && job->inferences > 0;
-    const adept_workload_options training = has_life ? without_queries(&o->workload) : o->workload;
+    adept_workload_options training = o->workload;
+    if (has_life) { /* words of a generation are those of the inferences */
+        adept_workload_config *c = &training.config;
+        c->prompt = c->tokens = c->denoise_steps = 0;
+        c->weights = c->kv_cache = ADEPT_STORED_AUTO;
+    }
     if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &s->source, o->model, &training);
     s->profile = s->source.base;
     s->run = &o->where.run;
@@ -138,7 +126,13 @@ adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *s, 
         status = adept_cli_usage(cli, "--host-power and --power-scope node both say what hosts draw");
     if (status == ADEPT_OK) status = adept_predicted_step_of_profile(cli, s, grouping);
     if (status != ADEPT_OK) return status;
-    warn_of_set(&s->prediction, &o->set);
+    adept_prediction *p = &s->prediction;
+    for (size_t i = 0; i < o->set.n && p->n_warnings < sizeof p->warnings / sizeof p->warnings[0]; i++) {
+        const adept_sweep_axis *axis = &o->set.axes[i];
+        snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
+                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real GPU are kept",
+                 axis->key, axis->relative ? "x" : "", axis->numbers[0]);
+    }
     if (job && adept_job_spec_given(job)) s->totals = adept_totals_of(job, &s->prediction, s->profile, s->run);
     return has_life ? predict_life(cli, s, o, job) : ADEPT_OK;
 }

@@ -14,33 +14,21 @@ void adept_progress_init(adept_progress *p)
     *p = (adept_progress){.shown = isatty(STDERR_FILENO) == 1};
 }
 
-static bool too_soon(adept_progress *p)
-{
-    double now_s = adept_clock_s();
-
-    if (p->dirty && now_s - p->last_s < LEAST_INTERVAL_S) return true;
-    p->last_s = now_s;
-    return false;
-}
-
-/* A line that wraps could not be wiped. */
-static int terminal_width(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col : 80;
-}
-
 void adept_progress_say(adept_progress *p, const char *format, ...)
 {
     char text[256];
     va_list args;
 
-    if (!p->shown || too_soon(p)) return;
+    const double now_s = adept_clock_s();
+    if (!p->shown || (p->dirty && now_s - p->last_s < LEAST_INTERVAL_S)) return;
+    p->last_s = now_s;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    int width = terminal_width() - 1;
-    if (width < (int)sizeof text) text[width] = '\0';
+    struct winsize size; /* a line that wraps could not be wiped */
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10;
+    const size_t width = known ? size.ws_col - 1u : 79;
+    if (width < sizeof text) text[width] = '\0';
     fputs("\r", stderr);
     adept_print_clean(stderr, text);
     fputs("\033[K", stderr); /* erase to the end of the line */

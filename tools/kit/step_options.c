@@ -25,11 +25,11 @@ static const adept_option_row run_rows[] = {
 #define X(name, ...) ADEPT_FIELD_OPTION(1, IN_RUN(run.name), 0, name, __VA_ARGS__)
     ADEPT_RUN_FIELDS(X)
 #undef X
-    {"granularity", "NAME", 1,
-     "operator: every kernel's time from its own dimensions; model: the thesis's equations on means over the whole "
-     "model. Default: what the GPU was calibrated with, else operator",
-     ADEPT_OPT_CHOICE, .at = IN_RUN(run.granularity), .low = ADEPT_GRANULARITY_MODEL, .names = named_granularity,
-     .expert = true},
+        {"granularity", "NAME", 1,
+         "operator: every kernel's time from its own dimensions; model: the thesis's equations on means over the whole "
+         "model. Default: what the GPU was calibrated with, else operator",
+         ADEPT_OPT_CHOICE, .at = IN_RUN(run.granularity), .low = ADEPT_GRANULARITY_MODEL, .names = named_granularity,
+         .expert = true},
     {"saturation", "NAME", 1, "Saturation function of granularity model: sigmoid, arctan, softsign, algebraic or tanh",
      ADEPT_OPT_NAME, .at = IN_RUN(run.saturation), .names = adept_saturation_name, .expert = true},
     {0},
@@ -63,30 +63,6 @@ adept_status adept_run_options_on_gpu(adept_cli *cli, const adept_run_options *o
 
 /* ---------------------------------------------------------------- KEY=VALUES ------------------------------------- */
 
-static adept_status unknown_key(adept_cli *cli, const char *option, const char *text)
-{
-    char key[80];
-    snprintf(key, sizeof key, "%.*s", (int)strcspn(text, "="), text);
-    const char *near = adept_nearest(key, adept_sweep_key_name);
-    if (near) return adept_cli_usage(cli, "%s: unknown key '%s'; did you mean '%s'?", option, key, near);
-    return adept_cli_usage(cli,
-                           "%s: unknown key '%s'; keys are batch, precision, gpu, gpus, power_limit_w, ..., specs.NAME "
-                           "and fit.parameters.NAME (adept sweep --help)",
-                           option, key);
-}
-
-static bool is_known(const char *text)
-{
-    char key[80];
-    size_t n = strcspn(text, "=");
-    adept_sweep_axis axis;
-    adept_error err = {0};
-    snprintf(key, sizeof key, "%.*s=", (int)n, text);
-    if (!text[n] || n >= sizeof key - 2) return true; /* another complaint */
-    if (adept_sweep_axis_parse(&axis, key, &err) == ADEPT_OK) adept_sweep_axis_free(&axis);
-    return strncmp(err.message, "unknown key", strlen("unknown key")) != 0;
-}
-
 adept_status adept_vary_add(adept_cli *cli, const char *option, char *text, void *field)
 {
     adept_vary_options *o = field;
@@ -94,7 +70,21 @@ adept_status adept_vary_add(adept_cli *cli, const char *option, char *text, void
     adept_error err = {0};
     if (o->n == ADEPT_SWEEP_MAX_AXES)
         return adept_cli_usage(cli, "%s: more than %d keys", option, ADEPT_SWEEP_MAX_AXES);
-    if (!is_known(text)) return unknown_key(cli, option, text);
+    char key[80], empty[81];
+    const size_t length = strcspn(text, "=");
+    snprintf(key, sizeof key, "%.*s", (int)length, text);
+    if (text[length] && length < sizeof key - 2) { /* else there is another complaint */
+        snprintf(empty, sizeof empty, "%s=", key);
+        if (adept_sweep_axis_parse(axis, empty, &err) == ADEPT_OK) adept_sweep_axis_free(axis);
+        const char *near = adept_nearest(key, adept_sweep_key_name);
+        if (strncmp(err.message, "unknown key", strlen("unknown key")) == 0 && near)
+            return adept_cli_usage(cli, "%s: unknown key '%s'; did you mean '%s'?", option, key, near);
+        if (strncmp(err.message, "unknown key", strlen("unknown key")) == 0)
+            return adept_cli_usage(cli,
+                                   "%s: unknown key '%s'; keys are batch, precision, gpu, gpus, power_limit_w, ..., "
+                                   "specs.NAME and fit.parameters.NAME (adept sweep --help)",
+                                   option, key);
+    }
     adept_status status = adept_sweep_axis_parse(axis, text, &err);
     if (status == ADEPT_E_NOMEM) return adept_cli_no_memory(cli);
     if (status != ADEPT_OK) return adept_cli_usage(cli, "%s: %s", option, err.message);
@@ -139,18 +129,13 @@ static const adept_option_row set_rows[] = {
 
 const adept_options adept_set_options_of = {.rows = set_rows, .release = adept_vary_release};
 
-static void parameter_key(char *key, size_t size, const adept_hwprofile *hw, size_t index)
-{
-    snprintf(key, size, "fit.parameters.%s", hw->parameters[index].name);
-}
-
 adept_status adept_vary_check(adept_cli *cli, const adept_hwprofile *hw, const adept_sweep_axis *axis)
 {
     char key[96], nearest[128] = "";
     size_t best = SIZE_MAX;
     if (axis->kind != ADEPT_VARY_PARAMETER) return ADEPT_OK;
     for (size_t i = 0; i < hw->n_parameters; i++) {
-        parameter_key(key, sizeof key, hw, i);
+        snprintf(key, sizeof key, "fit.parameters.%s", hw->parameters[i].name);
         if (strcmp(axis->key, key) == 0) return ADEPT_OK;
         if (adept_is_nearer(&best, axis->key, key)) snprintf(nearest, sizeof nearest, "; did you mean '%s'?", key);
     }
@@ -244,15 +229,15 @@ static adept_status check_job(adept_cli *cli, void *record)
     if (isnan(j->embodied_kg) != isnan(j->lifetime_years))
         return adept_cli_usage(cli, "--embodied KG and --board-lifetime YEARS need each other");
     if (adept_job_spec_given(j)) return adept_rates_check(cli, j);
-    const char *option = !isnan(j->carbon_g_per_kwh) ? "--carbon-intensity"
-                         : j->country                ? "--country"
+    const char *option = !isnan(j->carbon_g_per_kwh)                       ? "--carbon-intensity"
+                         : j->country                                      ? "--country"
                          : j->price_is_average || !isnan(j->price_per_kwh) ? "--price"
-                         : !isnan(j->gpu_hour_price) ? "--gpu-hour-price"
-                         : !isnan(j->pue)            ? "--pue"
-                         : !isnan(j->host_power_w)   ? "--host-power"
-                         : !isnan(j->embodied_kg)    ? "--embodied"
-                         : j->inferences > 0         ? "--inferences"
-                                                     : NULL;
+                         : !isnan(j->gpu_hour_price)                       ? "--gpu-hour-price"
+                         : !isnan(j->pue)                                  ? "--pue"
+                         : !isnan(j->host_power_w)                         ? "--host-power"
+                         : !isnan(j->embodied_kg)                          ? "--embodied"
+                         : j->inferences > 0                               ? "--inferences"
+                                                                           : NULL;
     return option ? adept_cli_usage(cli, "%s needs --steps, --samples or --epochs", option) : ADEPT_OK;
 }
 
@@ -279,9 +264,8 @@ static const adept_option_row rate_rows[] = {
      "Power usage effectiveness of the site, at least 1, or `average` (1.56, of a survey): multiplies emissions and "
      "cost, not the energy of the GPUs",
      ADEPT_OPT_PARSED, .parse = adept_option_pue, .expert = true},
-    {"host-power", "W", 3,
-     "Watts of one node beside its GPUs (processors, memory, fans), added to the site's", ADEPT_OPT_NUMBER,
-     .at = IN_JOB(host_power_w), .expert = true},
+    {"host-power", "W", 3, "Watts of one node beside its GPUs (processors, memory, fans), added to the site's",
+     ADEPT_OPT_NUMBER, .at = IN_JOB(host_power_w), .expert = true},
     {0},
 };
 
@@ -297,8 +281,7 @@ static const adept_option_row job_rows[] = {
     {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = IN_JOB(dataset_size), .low = 1},
     {"inferences", "N", 3,
      "Inferences of the model over its life, beside the job that trains it: samples in mode infer, or with --prompt "
-     "and "
-     "--tokens queries. Adds them to the totals, and says from how many on they take more than the training",
+     "and --tokens queries. Adds them to the totals, and says from how many on they take more than the training",
      ADEPT_OPT_COUNT, .at = IN_JOB(inferences), .low = 1, .expert = true},
     {"inference-batch", "N", 3, "How many of them run at a time on a GPU. Default: the batch of the training",
      ADEPT_OPT_COUNT, .at = IN_JOB(inference_batch), .low = 1, .expert = true},

@@ -1,9 +1,7 @@
 /** @file cmd_measure.c  `adept measure -- COMMAND`: joules, watts and seconds of what runs, by component. */
 #include "adept_file.h"
 #include "measure_job.h"
-#include "measure_rows.h"
 #include "power_plot.h"
-#include "report_merge.h"
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>
@@ -37,8 +35,7 @@ static adept_status write_report(adept_cli *cli, const adept_measure_job *job)
     adept_status status = adept_file_begin(&file, o->output, &cli->err);
     if (status != ADEPT_OK) return status;
     status = print(cli, file.stream, job);
-    adept_status ended = adept_file_end(&file, status == ADEPT_OK, &cli->err);
-    return status == ADEPT_OK ? ended : status;
+    return adept_file_end(&file, status, &cli->err);
 }
 
 static adept_status list(adept_cli *cli, adept_measure_job *job)
@@ -107,11 +104,10 @@ const adept_command adept_command_measure = {
            "  adept measure --period 10ms --json -o run.json -- sleep 1\n"
            "  adept measure --list\n"
            "\n"
-           "The exit status is the command's, 128 + N if signal N ended it, 127 if it is not found. "
-           "Numbers are the machine's: what else runs on it is in them. "
-           "A sensor that is missing or dies is named, and its number is unknown, never 0. "
-           "A command marks regions by lines \"SECONDS [PID] begin|end NAME\" behind the file that ADEPT_MARKS names; "
-           "Python has adept.mark().",
+           "The exit status is the command's, 128 + N if signal N ended it, 127 if it is not found. Numbers are the "
+           "machine's: what else runs on it is in them. A sensor that is missing or dies is named, and its number is "
+           "unknown, never 0. A command marks regions by lines \"SECONDS [PID] begin|end NAME\" behind the file that "
+           "ADEPT_MARKS names; Python has adept.mark().",
     .size = sizeof(adept_measure_cli_options),
     .options = {.parts = {{&adept_measure_cli_options_of, 0},
                           {&adept_reading_options_of, 0},

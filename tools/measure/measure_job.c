@@ -1,6 +1,7 @@
 /** @file measure_job.c  What `adept measure` does: sensors read while a command runs, marks that it left, or a journal.
  */
 #include "measure_job.h"
+#include "adept_append.h"
 #include "adept_clock.h"
 #include "adept_file.h"
 #include "adept_grow.h"
@@ -35,17 +36,14 @@ static void say(void *record)
 {
     live *l = record;
     char line[160] = "";
-    size_t used = 0;
     double now_s = adept_clock_s();
 
     for (size_t i = 0; i < adept_recording_tracks(l->recording); i++) {
         double energy_j = adept_recording_energy_now(l->recording, i),
                watts = (energy_j - l->energies_j[i]) / (now_s - l->last_s);
-        if (!isnan(watts) && used < sizeof line - 1) {
-            int n = snprintf(line + used, sizeof line - used, "  %s %s",
-                             adept_recording_track(l->recording, i)->sensor->name, adept_units_watt(watts).s);
-            used += n > 0 ? (size_t)n : 0;
-        }
+        if (!isnan(watts))
+            adept_append(line, sizeof line, "  %s %s", adept_recording_track(l->recording, i)->sensor->name,
+                         adept_units_watt(watts).s);
         l->energies_j[i] = energy_j;
     }
     l->last_s = now_s;
@@ -174,8 +172,13 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
 
 /* ---------------------------------------------------------------- sensors ----------------------------------------- */
 
-/* Of the machine and of the network, ends with NULL. */
-static void list_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
+static bool is_interrupted(void)
+{
+    return adept_interrupt_requested != 0;
+}
+
+adept_recording_options adept_measure_sensors(const adept_measure_cli_options *o,
+                                              const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
 {
     const adept_sensor_kind *const *const tables[] = {
         adept_sensor_kinds(),
@@ -189,37 +192,19 @@ static void list_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
         for (const adept_sensor_kind *const *kind = tables[t]; *kind && n + 1 < ADEPT_MOST_KINDS; kind++)
             kinds[n++] = *kind;
     kinds[n] = NULL;
-}
-
-static bool is_interrupted(void)
-{
-    return adept_interrupt_requested != 0;
-}
-
-/* What sensors are to know; its texts are the options'. */
-static adept_sensor_settings settings_of(const adept_measure_cli_options *o)
-{
-    adept_sensor_settings settings = {.sysroot = o->sysroot,
-                                      .meters = o->meters,
-                                      .n_meters = o->n_meters,
-                                      .dram = o->dram,
-                                      .pid = o->attach ? o->attach : getpid(),
-                                      .is_stopped = is_interrupted};
-
-    settings.dram.ea2p_tiers = o->dram_tiers == ADEPT_TIERS_OF_EA2P;
-    settings.dram.process_usage = o->dram_usage == ADEPT_DRAM_OF_PROCESS;
-    return settings;
-}
-
-adept_recording_options adept_measure_sensors(const adept_measure_cli_options *o,
-                                              const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
-{
-    list_kinds(kinds);
-    return (adept_recording_options){.period_s = o->period_s,
-                                     .settings = settings_of(o),
-                                     .kinds = kinds,
-                                     .devices = o->devices.words,
-                                     .n_devices = o->devices.n};
+    adept_recording_options how = {.period_s = o->period_s,
+                                   .settings = {.sysroot = o->sysroot,
+                                                .meters = o->meters,
+                                                .n_meters = o->n_meters,
+                                                .dram = o->dram,
+                                                .pid = o->attach ? o->attach : getpid(),
+                                                .is_stopped = is_interrupted},
+                                   .kinds = kinds,
+                                   .devices = o->devices.words,
+                                   .n_devices = o->devices.n};
+    how.settings.dram.ea2p_tiers = o->dram_tiers == ADEPT_TIERS_OF_EA2P;
+    how.settings.dram.process_usage = o->dram_usage == ADEPT_DRAM_OF_PROCESS;
+    return how;
 }
 
 adept_status adept_measure_start(adept_cli *cli, adept_measure_job *job, FILE *journal)

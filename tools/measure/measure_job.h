@@ -4,6 +4,7 @@
 #include "adept_child.h"
 #include "adept_clock.h"
 #include "adept_measured.h"
+#include "adept_merge.h"
 #include "adept_visible.h"
 #include "cli.h"
 #include <cjson/cJSON.h>
@@ -84,5 +85,20 @@ void adept_report_missing(FILE *out, const adept_recording *recording);
 /** What there is to be read, and what is missing, for --list. */
 adept_status adept_report_sensors(adept_cli *cli, FILE *out, const adept_recording *recording);
 adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measure_job *job);
+
+/** The region of a command that marks its steps. */
+#define ADEPT_STEP_REGION "step"
+
+/** --csv: rows of each run. */
+adept_status adept_measure_put_csv(adept_cli *cli, const adept_measure_job *job);
+/** --steps-from-marks: one row of measurements. @return ADEPT_E_INVALID: nothing was marked, too */
+adept_status adept_measure_put_steps(adept_cli *cli, const adept_measure_job *job);
+/** The same with more columns, words "KEY=VALUE" in their order, behind those of --row; NULL: none. What is doubtful of
+ * the row's GPUs and power goes to standard error. */
+adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job *job, const adept_words *more);
+
+/* The table of --merge, on stdout. @return ADEPT_E_NOMEM */
+adept_status adept_merge_print(adept_cli *cli, const adept_merge *merge);
+adept_status adept_merge_print_json(adept_cli *cli, const adept_merge *merge);
 
 #endif

@@ -17,8 +17,10 @@ static adept_status parse_meter(adept_cli *cli, const char *option, char *text, 
 {
 #ifndef ADEPT_WITH_METERS
     (void)text, (void)record;
-    return adept_cli_usage(cli, "%s: this adept was built without meters at a URL, which need libcurl 7.85 or newer "
-                           "(sh tools/install_deps.sh meters); install it and build again", option);
+    return adept_cli_usage(cli,
+                           "%s: this adept was built without meters at a URL, which need libcurl 7.85 or newer "
+                           "(sh tools/install_deps.sh meters); install it and build again",
+                           option);
 #else
     adept_measure_cli_options *o = record;
     char *words[5] = {NULL};
@@ -39,7 +41,10 @@ static adept_status parse_meter(adept_cli *cli, const char *option, char *text, 
                                option);
     size_t component = words[4] ? adept_name_index(words[4], adept_component_name) : ADEPT_COMPONENT_NODE;
     if (component == SIZE_MAX) return adept_option_unknown(cli, option, words[4], adept_component_name);
-    o->meters[o->n_meters++] = (adept_meter){.url = words[0], .pointer = words[1], .unit = words[2], .name = words[3],
+    o->meters[o->n_meters++] = (adept_meter){.url = words[0],
+                                             .pointer = words[1],
+                                             .unit = words[2],
+                                             .name = words[3],
                                              .component = (adept_component)component};
     return ADEPT_OK;
 #endif
@@ -79,46 +84,44 @@ static adept_status check(adept_cli *cli, void *record)
     return o->plot ? adept_gnuplot_check("--plot", &cli->err) : ADEPT_OK;
 }
 
-static ADEPT_NAMES(format_name, "adept", "ea2p") static ADEPT_NAMES(tiers_name, "thesis",
-                                                                    "ea2p") static ADEPT_NAMES(usage_name, "system",
-                                                                                               "process")
+ADEPT_FILE_NAMES(format_name, "adept", "ea2p")
+ADEPT_FILE_NAMES(tiers_name, "thesis", "ea2p")
+ADEPT_FILE_NAMES(usage_name, "system", "process")
 
-    static const adept_option_row rows[] = {
-        {.group = 1, .help = "What is measured:"},
-        {"repeat", "N", 1, "Run COMMAND N times: mean, deviation and 95 % interval", ADEPT_OPT_COUNT, .at = AT(repeat),
-         .low = 1},
-        {"counters", NULL, 1, "Also count instructions, cycles and cache misses of COMMAND: what bounds it",
-         ADEPT_OPT_FLAG, .at = AT(counters)},
-        {"attach", "PID", 1, "Measure until this process ends", ADEPT_OPT_INT, .at = AT(attach), .low = 1},
-        {"duration", "TIME", 1, "Measure for so long, \"10s\"; with --attach at most", ADEPT_OPT_AMOUNT,
-         .at = AT(duration_s), .units = adept_suffix_times},
-        {"read", "FILE", 1, "Report what --samples kept, also of a run that was killed", ADEPT_OPT_FILE,
-         .at = AT(read)},
-        {"by-period", NULL, 1,
-         "With --read: how far energies would be off, had the sensors been read 2, 4, 8, ... times less often",
-         ADEPT_OPT_FLAG, .at = AT(by_period), .expert = true},
-        {"merge", NULL, 1, "The arguments are FILES of --json: one table of all nodes", ADEPT_OPT_FLAG,
-         .at = AT(merge)},
-        {"idle-fit", "FILE", 1,
-         "Measure the idle machine for 1, 2, 4, 8 and 16 s (or as long as --duration), and write what it draws to FILE",
-         ADEPT_OPT_FILE, .at = AT(idle_fit)},
-        {"list", NULL, 1, "List the sensors of this machine, and what is missing", ADEPT_OPT_FLAG, .at = AT(list)},
-        {.group = 3, .help = "What is written:"},
-        {"output", "FILE", 3,
-         "Write the report to FILE; \"-\" is standard output. Without it, text goes to standard error, JSON to "
-         "standard output",
-         ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-        {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
-        {"raw", NULL, 3, "JSON holds every sample", ADEPT_OPT_FLAG, .at = AT(raw), .expert = true},
-        {"csv", "FILE", 3, "Append a row for each sensor and run to FILE", ADEPT_OPT_FILE, .at = AT(csv)},
-        {"format", "NAME", 3, "Of --csv: adept (default) or ea2p, whose columns are EA2P's", ADEPT_OPT_CHOICE,
-         .at = AT(ea2p), .names = format_name, .expert = true},
-        {"plot", "FILE", 3,
-         "Draw power over time, component upon component, marked regions behind them: .svg, .pdf or .png",
-         ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
-        {"samples", "FILE", 3, "Write every sample to FILE as it comes, which nothing may hold yet", ADEPT_OPT_FILE,
-         .at = AT(journal)},
-        {0},
+static const adept_option_row rows[] = {
+    {.group = 1, .help = "What is measured:"},
+    {"repeat", "N", 1, "Run COMMAND N times: mean, deviation and 95 % interval", ADEPT_OPT_COUNT, .at = AT(repeat),
+     .low = 1},
+    {"counters", NULL, 1, "Also count instructions, cycles and cache misses of COMMAND: what bounds it", ADEPT_OPT_FLAG,
+     .at = AT(counters)},
+    {"attach", "PID", 1, "Measure until this process ends", ADEPT_OPT_INT, .at = AT(attach), .low = 1},
+    {"duration", "TIME", 1, "Measure for so long, \"10s\"; with --attach at most", ADEPT_OPT_AMOUNT,
+     .at = AT(duration_s), .units = adept_suffix_times},
+    {"read", "FILE", 1, "Report what --samples kept, also of a run that was killed", ADEPT_OPT_FILE, .at = AT(read)},
+    {"by-period", NULL, 1,
+     "With --read: how far energies would be off, had the sensors been read 2, 4, 8, ... times less often",
+     ADEPT_OPT_FLAG, .at = AT(by_period), .expert = true},
+    {"merge", NULL, 1, "The arguments are FILES of --json: one table of all nodes", ADEPT_OPT_FLAG, .at = AT(merge)},
+    {"idle-fit", "FILE", 1,
+     "Measure the idle machine for 1, 2, 4, 8 and 16 s (or as long as --duration), and write what it draws to FILE",
+     ADEPT_OPT_FILE, .at = AT(idle_fit)},
+    {"list", NULL, 1, "List the sensors of this machine, and what is missing", ADEPT_OPT_FLAG, .at = AT(list)},
+    {.group = 3, .help = "What is written:"},
+    {"output", "FILE", 3,
+     "Write the report to FILE; \"-\" is standard output. Without it, text goes to standard error, JSON to "
+     "standard output",
+     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
+    {"raw", NULL, 3, "JSON holds every sample", ADEPT_OPT_FLAG, .at = AT(raw), .expert = true},
+    {"csv", "FILE", 3, "Append a row for each sensor and run to FILE", ADEPT_OPT_FILE, .at = AT(csv)},
+    {"format", "NAME", 3, "Of --csv: adept (default) or ea2p, whose columns are EA2P's", ADEPT_OPT_CHOICE,
+     .at = AT(ea2p), .names = format_name, .expert = true},
+    {"plot", "FILE", 3,
+     "Draw power over time, component upon component, marked regions behind them: .svg, .pdf or .png", ADEPT_OPT_PARSED,
+     .at = AT(plot), .parse = adept_option_picture},
+    {"samples", "FILE", 3, "Write every sample to FILE as it comes, which nothing may hold yet", ADEPT_OPT_FILE,
+     .at = AT(journal)},
+    {0},
 };
 
 const adept_options adept_measure_cli_options_of = {.rows = rows, .init = init, .check = check};

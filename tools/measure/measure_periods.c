@@ -21,16 +21,6 @@ static double energy_of(const adept_track *t, size_t every)
     return energy_j;
 }
 
-/* As EA2P has it: the sum of the powers times the nominal period. */
-static double nominal_of(const adept_track *t, size_t every, double period_s)
-{
-    double sum_w = 0;
-
-    for (size_t i = every; i < t->n_samples; i += every)
-        sum_w += t->samples[i].power_w;
-    return sum_w * period_s;
-}
-
 static adept_text error_text(double share)
 {
     return isnan(share) ? adept_cell("unknown") : adept_cell("%+.2f %%", share);
@@ -41,6 +31,9 @@ static void put_period(adept_row_writer *w, const adept_track *t, size_t every)
     const double length_s = t->samples[t->n_samples - 1].time_s - t->samples[0].time_s;
     const double period_s = length_s / (double)(t->n_samples - 1) * (double)every, all_j = energy_of(t, 1),
                  some_j = energy_of(t, every);
+    double sum_w = 0; /* EA2P's energy is the sum of the powers times the nominal period */
+    for (size_t i = every; i < t->n_samples; i += every)
+        sum_w += t->samples[i].power_w;
 
     adept_row_begin(w);
     adept_column_text(w, "sensor", "sensor", t->sensor->name);
@@ -48,7 +41,7 @@ static void put_period(adept_row_writer *w, const adept_track *t, size_t every)
     adept_column_number(w, "energy_j", ">energy", adept_units_joule, some_j);
     adept_column_number(w, "error_percent", ">error", error_text, 100 * (some_j / all_j - 1));
     adept_column_number(w, "nominal_error_percent", ">by nominal period", error_text,
-                        100 * (nominal_of(t, every, period_s) / all_j - 1));
+                        100 * (sum_w * period_s / all_j - 1));
     adept_row_end(w);
 }
 

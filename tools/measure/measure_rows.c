@@ -1,5 +1,5 @@
 /** @file measure_rows.c  Rows for `adept calibrate`, for people's tables, and as EA2P has them. */
-#include "measure_rows.h"
+#include "measure_job.h"
 #include "adept_append.h"
 #include "adept_json.h"
 #include "adept_number.h"

@@ -43,18 +43,15 @@ adept_status adept_report_sensors(adept_cli *cli, FILE *out, const adept_recordi
     return status;
 }
 
-static adept_text range_text(const adept_energy *e)
-{
-    if (isnan(e->energy_j)) return adept_cell("%s", "");
-    return adept_cell("%s to %s", adept_units_digits(e->low_j).s, adept_units_joule(e->high_j).s);
-}
-
 static void add_energy(adept_table *table, const char *name, const char *device, const char *origin,
                        const adept_energy *e)
 {
-    adept_table_row(
-        table, ADEPT_CELLS(name, adept_units_joule(e->energy_j).s, range_text(e).s, adept_units_watt(e->avg_power_w).s,
-                           isnan(e->peak_power_w) ? "" : adept_units_watt(e->peak_power_w).s, origin, device));
+    adept_text range = {""};
+    if (!isnan(e->energy_j))
+        range = adept_cell("%s to %s", adept_units_digits(e->low_j).s, adept_units_joule(e->high_j).s);
+    adept_table_row(table,
+                    ADEPT_CELLS(name, adept_units_joule(e->energy_j).s, range.s, adept_units_watt(e->avg_power_w).s,
+                                isnan(e->peak_power_w) ? "" : adept_units_watt(e->peak_power_w).s, origin, device));
 }
 
 static adept_status report_energies(adept_cli *cli, FILE *out, const adept_measure_job *job)

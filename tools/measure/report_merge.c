@@ -1,5 +1,5 @@
-/** @file report_merge.c  A merged table as EA2P prints it, as CSV and as JSON. */
-#include "report_merge.h"
+/** @file report_merge.c  A merged table as EA2P prints it, and as JSON. */
+#include "measure_job.h"
 #include "columns.h"
 #include <math.h>
 
@@ -18,16 +18,15 @@ static void put_rows(adept_row_writer *w, const adept_merge *m, size_t begin, si
 {
     for (size_t row = 0; row <= m->n_nodes; row++) {
         adept_row_begin(w);
-        adept_column_text(w, "Node", "Node", row < m->n_nodes ? m->nodes[row].host : "Total");
+        adept_column_text(w, NULL, "Node", row < m->n_nodes ? m->nodes[row].host : "Total");
         for (size_t i = begin; i < end; i++) {
             const adept_merge_cell *cell = &cells_of(m, row)[i];
             char title[sizeof m->columns->title + 1];
             snprintf(title, sizeof title, ">%s", m->columns[i].title);
             if (cell->is_there)
-                adept_column_number(w, title + 1, title, two_digits,
-                                    w->is_csv ? round(cell->value * 1e5) / 1e5 : cell->value); /* as EA2P rounds */
+                adept_column_number(w, NULL, title, two_digits, cell->value);
             else
-                adept_column_text(w, title + 1, title, NULL);
+                adept_column_text(w, NULL, title, NULL);
         }
         adept_row_end(w);
     }
@@ -48,14 +47,6 @@ adept_status adept_merge_print(adept_cli *cli, const adept_merge *m)
     for (size_t i = 0; i < m->n_notes; i++)
         adept_print_format(stdout, "%s\n", m->notes[i]);
     return status;
-}
-
-adept_status adept_merge_print_csv(adept_cli *cli, const adept_merge *m)
-{
-    adept_row_writer rows = {.is_csv = true};
-
-    put_rows(&rows, m, 0, m->n_columns);
-    return adept_rows_end(cli, &rows, stdout);
 }
 
 /* What a node has no device for is left out, what is not known is null. */

@@ -43,24 +43,16 @@ static void put_char(FILE *out, const char *p, size_t n, uint32_t c)
         fwrite(p, 1, n, out);
 }
 
-static size_t count(const char *text, size_t length)
+void adept_markup_put(FILE *out, const char *text, size_t length, size_t max_chars)
 {
-    size_t chars = 0, end = strnlen(text, length);
+    size_t end = strnlen(text, length), chars = 0;
     uint32_t c;
 
     for (size_t at = 0; at < end; chars++)
         at += decode(&c, text + at, text + end);
-    return chars;
-}
-
-void adept_markup_put(FILE *out, const char *text, size_t length, size_t max_chars)
-{
-    size_t end = strnlen(text, length);
-    bool cut = count(text, end) > max_chars;
+    bool cut = chars > max_chars;
     size_t left = cut && max_chars > 0 ? max_chars - 1 : max_chars;
-
     for (size_t at = 0; at < end && left > 0; left--) {
-        uint32_t c;
         size_t n = decode(&c, text + at, text + end);
         put_char(out, text + at, n, c);
         at += n;

@@ -31,16 +31,6 @@ static adept_status hash_script(char text[64], adept_error *err)
     return ADEPT_OK;
 }
 
-/* No text of a file can end the element or begin another: JSON has another way to say these characters. */
-static void put_json(FILE *out, const char *json)
-{
-    for (const char *p = json; *p; p++)
-        if (*p == '<' || *p == '>' || *p == '&')
-            fprintf(out, "\\u%04x", (unsigned)*p);
-        else
-            fputc(*p, out);
-}
-
 static void put_page(FILE *out, const char *title, const cJSON *json, const char *text, const char *hash)
 {
     fprintf(
@@ -61,7 +51,12 @@ static void put_page(FILE *out, const char *title, const cJSON *json, const char
     fputs("</main>\n<footer>Made by adept " ADEPT_VERSION ". This page is complete: it loads nothing.</footer>\n"
           "<script type=\"application/json\" id=\"result\">",
           out);
-    put_json(out, text);
+    /* No text of a file can end the element or begin another: JSON has another way to say these characters. */
+    for (const char *p = text; *p; p++)
+        if (*p == '<' || *p == '>' || *p == '&')
+            fprintf(out, "\\u%04x", (unsigned)*p);
+        else
+            fputc(*p, out);
     fprintf(out, "</script>\n<script type=\"module\">%s</script>\n</body>\n</html>\n", adept_page_script);
 }
 

@@ -14,22 +14,6 @@
 
 /* ---- names and values ---- */
 
-static adept_text watt_hours(double energy_kwh)
-{
-    return adept_units_kwh(energy_kwh);
-}
-static adept_text hertz(double value)
-{
-    return adept_units_si(value, "Hz");
-}
-static adept_text flops(double value)
-{
-    return adept_units_si(value, "FLOP/s");
-}
-static adept_text rate(double value)
-{
-    return adept_units_si(value, "B/s");
-}
 static adept_text grams(double value)
 {
     return adept_units_si(value, "g");
@@ -43,10 +27,18 @@ static adept_text percent(double value)
 static const struct {
     const char *ending;
     adept_text (*print)(double);
-} units[] = {{"_flops_per_s", flops},       {"_bytes_per_s", rate},      {"_per_s", adept_units_digits},
-             {"_bytes", adept_units_bytes}, {"_kwh", watt_hours},        {"_hz", hertz},
-             {"_percent", percent},         {"_js", adept_units_digits}, {"_s", adept_units_time},
-             {"_j", adept_units_joule},     {"_w", adept_units_watt},    {"_g", grams}};
+} units[] = {{"_flops_per_s", adept_units_flop_rate},
+             {"_bytes_per_s", adept_units_byte_rate},
+             {"_per_s", adept_units_digits},
+             {"_bytes", adept_units_bytes},
+             {"_kwh", adept_units_kwh},
+             {"_hz", adept_units_hertz},
+             {"_percent", percent},
+             {"_js", adept_units_digits},
+             {"_s", adept_units_time},
+             {"_j", adept_units_joule},
+             {"_w", adept_units_watt},
+             {"_g", grams}};
 #define UNITS (sizeof units / sizeof *units)
 
 static size_t unit_of(const char *key)

@@ -97,8 +97,7 @@ static const char *terminal_of(const char *name)
 
     if (end && strcasecmp(end, ".pdf") == 0)
         return "\"set terminal pdfcairo size %.4fin,%.4fin noenhanced font 'sans-serif,%.2f' fontscale 1 background "
-               "rgb "
-               "'white'\", w / 96.0, h / 96.0, 0.75 * f";
+               "rgb 'white'\", w / 96.0, h / 96.0, 0.75 * f";
     if (end && strcasecmp(end, ".png") == 0)
         return "\"set terminal pngcairo size %.0f,%.0f noenhanced font 'sans-serif,%.2f' fontscale 1 background rgb "
                "'white'\", w, h, 0.75 * f";

@@ -25,22 +25,17 @@ bool adept_sweep_is_sampled(uint64_t index, uint64_t stride)
     return ((h ^ (h >> 31)) & (stride - 1)) == 0;
 }
 
-/* Double the stride: what is kept then is what would have been kept with it from the start. */
-static void thin(adept_sweep_cloud *cloud)
-{
-    size_t n = 0;
-
-    cloud->stride *= 2;
-    for (size_t i = 0; i < cloud->n; i++)
-        if (adept_sweep_is_sampled(cloud->dots[i].found.index, cloud->stride)) cloud->dots[n++] = cloud->dots[i];
-    cloud->n = n;
-}
-
 void adept_sweep_cloud_add(adept_sweep_cloud *cloud, const adept_sweep_point *point)
 {
     if (point->status != ADEPT_OK || !adept_sweep_is_sampled(point->index, cloud->stride)) return;
-    while (cloud->n == ADEPT_SWEEP_DOTS)
-        thin(cloud);
+    /* Double the stride: what is kept then is what would have been kept with it from the start. */
+    while (cloud->n == ADEPT_SWEEP_DOTS) {
+        cloud->n = 0;
+        cloud->stride *= 2;
+        for (size_t i = 0; i < ADEPT_SWEEP_DOTS; i++)
+            if (adept_sweep_is_sampled(cloud->dots[i].found.index, cloud->stride))
+                cloud->dots[cloud->n++] = cloud->dots[i];
+    }
     if (!adept_sweep_is_sampled(point->index, cloud->stride)) return;
     cloud->dots[cloud->n++] = (adept_sweep_dot){adept_sweep_found_of(point), adept_estimate_fits(&point->result)};
 }

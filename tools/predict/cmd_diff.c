@@ -1,4 +1,5 @@
 /** @file cmd_diff.c  `adept diff`: what a change of a model costs, module by module; a check for CI. */
+#include "adept_append.h"
 #include "adept_diff.h"
 #include "report.h"
 #include "load.h"
@@ -80,31 +81,6 @@ typedef struct work {
     adept_diff *diff;
 } work;
 
-static void work_free(work *w)
-{
-    adept_diff_free(w->diff);
-    for (int i = 0; i < 2; i++) {
-        adept_profile_free(w->profiles[i]);
-        adept_hwprofile_free(w->gpus[i]);
-    }
-}
-
-/* The options of NEW: those of both, with what was given for it alone. */
-static adept_status load_new(adept_cli *cli, work *w, const diff_options *o)
-{
-    adept_workload_options *now = malloc(sizeof *now);
-
-    if (!now) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    *now = o->workload;
-    if (now->config.n_inputs > 0) now->config.inputs = now->inputs;
-    if (o->new_precision_given) now->config.precision = o->new_precision;
-    if (o->new_precision_given) now->config.given[ADEPT_FIELD_precision] = true;
-    if (o->new_batch > 0) now->config.batch_size = o->new_batch;
-    adept_status status = adept_load_profile(cli, &w->profiles[1], o->models[1], now);
-    free(now);
-    return status;
-}
-
 static adept_status load(adept_cli *cli, work *w, const diff_options *o)
 {
     const char *gpus[2] = {o->where.gpu, o->new_gpu ? o->new_gpu : o->where.gpu};
@@ -113,7 +89,18 @@ static adept_status load(adept_cli *cli, work *w, const diff_options *o)
     for (int i = 0; status == ADEPT_OK && i < 2; i++)
         status = adept_hwprofile_open(&w->gpus[i], gpus[i], &cli->err);
     if (status == ADEPT_OK) status = adept_load_profile(cli, &w->profiles[0], o->models[0], &o->workload);
-    return status == ADEPT_OK ? load_new(cli, w, o) : status;
+    if (status != ADEPT_OK) return status;
+    /* The options of NEW: those of both, with what was given for it alone. */
+    adept_workload_options *now = malloc(sizeof *now);
+    if (!now) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    *now = o->workload;
+    if (now->config.n_inputs > 0) now->config.inputs = now->inputs;
+    if (o->new_precision_given) now->config.precision = o->new_precision;
+    if (o->new_precision_given) now->config.given[ADEPT_FIELD_precision] = true;
+    if (o->new_batch > 0) now->config.batch_size = o->new_batch;
+    status = adept_load_profile(cli, &w->profiles[1], o->models[1], now);
+    free(now);
+    return status;
 }
 
 /* A check that cannot be made is no check passed. */
@@ -136,16 +123,12 @@ static adept_status evaluate(adept_cli *cli, const adept_diff *diff, adept_diff_
 static adept_status verdict(adept_cli *cli, const adept_diff *diff, const adept_diff_check *c)
 {
     char list[256] = "";
-    size_t used = 0;
 
-    for (size_t i = 0; i < ADEPT_DIFF_QUANTITIES; i++) {
-        if (!c->exceeded[i]) continue;
-        int n = snprintf(list + used, sizeof list - used, "%s%s by %.3g %%", used ? ", " : "",
-                         adept_diff_quantity_name(i), 100 * adept_diff_growth(diff, (adept_diff_quantity)i));
-        if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
-    }
-    if (used == 0) return ADEPT_OK;
-    if (fflush(stdout) != 0) return ADEPT_OK; /* main() finds and reports it */
+    for (size_t i = 0; i < ADEPT_DIFF_QUANTITIES; i++)
+        if (c->exceeded[i])
+            adept_append(list, sizeof list, "%s%s by %.3g %%", *list ? ", " : "", adept_diff_quantity_name(i),
+                         100 * adept_diff_growth(diff, (adept_diff_quantity)i));
+    if (!*list || fflush(stdout) != 0) return ADEPT_OK; /* main() finds and reports what did not arrive */
     return adept_error_set(&cli->err, ADEPT_E_CHECK, "grew by more than %.3g %%: %s", 100 * c->limit, list);
 }
 
@@ -165,7 +148,11 @@ static adept_status diff(adept_cli *cli, void *options)
         status = o->json ? adept_diff_print_json(cli, &report) : adept_diff_print(cli, stdout, &report);
     }
     if (status == ADEPT_OK) status = verdict(cli, w.diff, &o->check);
-    work_free(&w);
+    adept_diff_free(w.diff);
+    for (int i = 0; i < 2; i++) {
+        adept_profile_free(w.profiles[i]);
+        adept_hwprofile_free(w.gpus[i]);
+    }
     return status;
 }
 

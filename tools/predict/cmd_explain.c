@@ -31,16 +31,6 @@ static const adept_option_row rows[] = {
     {0},
 };
 
-static adept_status print(adept_cli *cli, const adept_explanation *x, const explain_options *o)
-{
-    if (o->json) {
-        adept_json_writer w;
-        adept_explanation_put_json(&w, x);
-        return adept_json_emit(cli, &w);
-    }
-    return adept_report_explanation(cli, stdout, x, o->markdown ? ADEPT_EXPLAIN_MARKDOWN : ADEPT_EXPLAIN_TEXT, o->all);
-}
-
 static adept_status explain(adept_cli *cli, void *options)
 {
     static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER, .given = true};
@@ -53,7 +43,13 @@ static adept_status explain(adept_cli *cli, void *options)
     if (status == ADEPT_OK && step.layout && !step.layout->mesh.plain && o->all)
         status = adept_cli_usage(cli, "--all: there are no elasticities of a layout");
     if (status == ADEPT_OK) status = adept_explain(cli, x, &step);
-    if (status == ADEPT_OK) status = print(cli, x, o);
+    if (status == ADEPT_OK && o->json) {
+        adept_json_writer w;
+        adept_explanation_put_json(&w, x);
+        status = adept_json_emit(cli, &w);
+    } else if (status == ADEPT_OK) {
+        status = adept_report_explanation(cli, stdout, x, o->markdown, o->all);
+    }
     adept_explanation_free(x);
     adept_predicted_step_free(&step);
     free(x);
@@ -65,8 +61,7 @@ const adept_command adept_command_explain = {
     .summary = "what limits a step and what would help, in sentences",
     .usage = "MODEL|PROFILE --gpu NAME|FILE",
     .doc = "Explain a step in sentences: what it costs and how sure that is, what limits it, which layers take its "
-           "time, and what would help by how much. Every number comes from a prediction of "
-           "its own."
+           "time, and what would help by how much. Every number comes from a prediction of its own."
            "\vExamples:\n"
            "  adept explain resnet50 --gpu a100\n"
            "  adept explain gpt2.pt --gpu h100 --precision bf16 --gpus 8 --all\n"

@@ -90,26 +90,6 @@ static adept_layer_prediction *layers_of(const adept_predicted_step *s)
     return layers;
 }
 
-static adept_status write_timeline(adept_cli *cli, const char *path, const adept_timeline *timeline,
-                                   const adept_predicted_step *s)
-{
-    char *trace = adept_timeline_to_trace(timeline, s->profile, s->hw);
-    adept_status status = trace ? adept_file_write(path, trace, strlen(trace), &cli->err)
-                                : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing %s", path);
-
-    free(trace);
-    return status;
-}
-
-/* What each row of the trace sums to. */
-static void put_timeline(adept_json_writer *w, const adept_timeline *t)
-{
-    adept_json_put_object(w, "timeline", "host_s %g compute_s %g optimizer_s %g link_s %g between_nodes_s %g",
-                          t->row_s[ADEPT_TIMELINE_HOST], t->row_s[ADEPT_TIMELINE_COMPUTE],
-                          t->row_s[ADEPT_TIMELINE_OPTIMIZER], t->row_s[ADEPT_TIMELINE_LINK],
-                          t->row_s[ADEPT_TIMELINE_BETWEEN]);
-}
-
 static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, const adept_mix_answer *mix,
                                const adept_timeline *timeline, const predict_options *o)
 {
@@ -126,7 +106,11 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
     if (s->layout) adept_layout_put_json(&out, s->layout);
     if (mix->n_rows > 0) adept_mix_put_json(&out, &mix->of);
     if (s->inference) adept_lifetime_put(&out, s);
-    if (o->timeline) put_timeline(&out, timeline);
+    if (o->timeline) /* what each row of the trace sums to */
+        adept_json_put_object(&out, "timeline", "host_s %g compute_s %g optimizer_s %g link_s %g between_nodes_s %g",
+                              timeline->row_s[ADEPT_TIMELINE_HOST], timeline->row_s[ADEPT_TIMELINE_COMPUTE],
+                              timeline->row_s[ADEPT_TIMELINE_OPTIMIZER], timeline->row_s[ADEPT_TIMELINE_LINK],
+                              timeline->row_s[ADEPT_TIMELINE_BETWEEN]);
     if (o->grouping.given && !by_layer)
         adept_groups_put_json(
             &out, &s->groups,
@@ -145,7 +129,12 @@ static adept_status print(adept_cli *cli, adept_predicted_step *s, const adept_m
     if (status == ADEPT_OK && o->timeline)
         status = shared ? adept_layout_timeline(&timeline, s->layout, &cli->err)
                         : adept_predict_timeline(&timeline, s->profile, s->hw, s->run, &cli->err);
-    if (status == ADEPT_OK && o->timeline) status = write_timeline(cli, o->timeline, &timeline, s);
+    if (status == ADEPT_OK && o->timeline) {
+        char *trace = adept_timeline_to_trace(&timeline, s->profile, s->hw);
+        status = trace ? adept_file_write(o->timeline, trace, strlen(trace), &cli->err)
+                       : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing %s", o->timeline);
+        free(trace);
+    }
     if (status == ADEPT_OK && o->json) status = print_json(cli, s, mix, &timeline, o);
     adept_timeline_free(&timeline);
     if (status != ADEPT_OK || o->json) return status;

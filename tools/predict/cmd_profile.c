@@ -36,8 +36,7 @@ static adept_status check(adept_cli *cli, void *record)
 static const adept_option_row rows[] = {
     {"output", "FILE", 4,
      "Also write the profile with the model's graph to FILE, which stands for the model on machines without libtorch; "
-     "-: "
-     "to standard output, and nothing else",
+     "-: to standard output, and nothing else",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
     {"batches", "SIZES", 4, NULL, ADEPT_OPT_PARSED, .parse = refuse_sizes},
     {"seq-lengths", "SIZES", 4, NULL, ADEPT_OPT_PARSED, .parse = refuse_sizes},
@@ -65,24 +64,6 @@ static adept_status print_json(adept_cli *cli, const profile_options *o, const a
     return adept_json_emit(cli, &out);
 }
 
-/* The graph and its walk; freed together. */
-typedef struct work {
-    adept_graph *graph;
-    adept_workload_config config;
-    adept_profile *profile;
-    adept_groups groups;
-} work;
-
-static adept_status save(adept_cli *cli, const work *w, const char *path)
-{
-    char *text = NULL;
-    adept_status status = adept_saved_write(&text, w->profile, w->graph, &w->config, &cli->err);
-
-    if (status == ADEPT_OK) status = adept_file_write(path, text, strlen(text), &cli->err);
-    free(text);
-    return status;
-}
-
 static adept_status make_groups(adept_cli *cli, const profile_options *o, const adept_profile *profile,
                                 adept_groups *groups)
 {
@@ -102,18 +83,24 @@ static adept_status make_groups(adept_cli *cli, const profile_options *o, const 
 static adept_status profile_model(adept_cli *cli, void *options)
 {
     const profile_options *o = options;
-    work w = {.graph = NULL};
-    adept_status status = adept_load_graph(cli, &w.graph, &w.config, o->model, &o->workload);
+    adept_graph *graph = NULL;
+    adept_workload_config config;
+    adept_profile *profile = NULL;
+    adept_groups groups = {.n = 0};
+    char *saved = NULL;
+    adept_status status = adept_load_graph(cli, &graph, &config, o->model, &o->workload);
 
-    if (status == ADEPT_OK) status = adept_load_walk(cli, &w.profile, w.graph, &w.config);
-    if (status == ADEPT_OK && o->grouping.given) status = make_groups(cli, o, w.profile, &w.groups);
-    if (status == ADEPT_OK && o->output) status = save(cli, &w, o->output);
+    if (status == ADEPT_OK) status = adept_load_walk(cli, &profile, graph, &config);
+    if (status == ADEPT_OK && o->grouping.given) status = make_groups(cli, o, profile, &groups);
+    if (status == ADEPT_OK && o->output) status = adept_saved_write(&saved, profile, graph, &config, &cli->err);
+    if (status == ADEPT_OK && o->output) status = adept_file_write(o->output, saved, strlen(saved), &cli->err);
+    free(saved);
     if (status == ADEPT_OK && !adept_cli_prints(o->output))
-        status = o->json ? print_json(cli, o, w.profile, &w.groups)
-                         : adept_report_profile(cli, stdout, w.profile, &w.groups, &o->grouping, o->gpu != NULL);
-    adept_groups_free(&w.groups);
-    adept_profile_free(w.profile);
-    adept_graph_free(w.graph);
+        status = o->json ? print_json(cli, o, profile, &groups)
+                         : adept_report_profile(cli, stdout, profile, &groups, &o->grouping, o->gpu != NULL);
+    adept_groups_free(&groups);
+    adept_profile_free(profile);
+    adept_graph_free(graph);
     return status;
 }
 

@@ -235,13 +235,12 @@ static char *scope_of(const adept_totals *t)
     char *text = NULL;
     bool host = !isnan(t->host_power_w), pue = !isnan(t->pue);
 
-    if (asprintf(&text,
-                 "Counted: GPU boards%s%s. Left out: %s%s%sstorage and network, failed and repeated runs, making %s.",
-                 host ? ", hosts" : "", pue ? ", cooling and losses of the site (PUE)" : "",
-                 host ? "" : "the hosts (processors, memory, fans), ", pue ? "" : "cooling and losses of the site, ",
-                 "evaluation and data loading that the GPUs wait for, ",
-                 isnan(t->embodied_co2e_g) ? "the hardware" : "the boards (given apart) and the rest of the hardware") <
-        0)
+    if (asprintf(
+            &text, "Counted: GPU boards%s%s. Left out: %s%s%sstorage and network, failed and repeated runs, making %s.",
+            host ? ", hosts" : "", pue ? ", cooling and losses of the site (PUE)" : "",
+            host ? "" : "the hosts (processors, memory, fans), ", pue ? "" : "cooling and losses of the site, ",
+            "evaluation and data loading that the GPUs wait for, ",
+            isnan(t->embodied_co2e_g) ? "the hardware" : "the boards (given apart) and the rest of the hardware") < 0)
         return NULL;
     return text;
 }
@@ -496,40 +495,20 @@ static char *remarks_of(const adept_predicted_step *l, const char *scope)
     return adept_buffer_close(&text, out);
 }
 
-static char *bom_of(const adept_predicted_step *l, const char *scope,
-                    char *(*write)(const adept_predicted_step *, const char *))
-{
-    char *remarks = remarks_of(l, scope);
-    char *text = remarks ? write(l, remarks) : NULL;
-
-    free(remarks);
-    return text;
-}
-
-static char *cyclonedx_of(const adept_predicted_step *l, const char *scope)
-{
-    return bom_of(l, scope, cyclonedx);
-}
-
-static char *spdx_of(const adept_predicted_step *l, const char *scope)
-{
-    return bom_of(l, scope, spdx);
-}
-
 /* ---------------------------------------------------------------- files ------------------------------------------ */
 
 typedef struct label_format {
-    const char *end; /* of the file's name */
-    char *(*text)(const adept_predicted_step *, const char *scope);
-    bool needs_energy; /* it cannot say that the energy is not known */
+    const char *end;                                                /* of the file's name */
+    char *(*text)(const adept_predicted_step *, const char *scope); /* or remarks, of a bill of materials */
+    bool is_bill;                                                   /* which cannot say that the energy is not known */
 } label_format;
 
 static const label_format *format_of(const char *path)
 {
     static const label_format formats[] = {
         {".md", markdown_of, false},
-        {".cdx.json", cyclonedx_of, true},
-        {".spdx.json", spdx_of, true},
+        {".cdx.json", cyclonedx, true},
+        {".spdx.json", spdx, true},
         {".json", json_of, false},
     };
     size_t n = strlen(path);
@@ -549,18 +528,19 @@ bool adept_label_has_format(const char *path)
 adept_status adept_label_write(adept_cli *cli, const char *path, const adept_predicted_step *label)
 {
     const label_format *format = format_of(path);
-    char *scope, *text = NULL;
+    char *text = NULL;
     adept_status status;
 
-    if (format->needs_energy && !isfinite(label->totals.site_energy_kwh))
+    if (format->is_bill && !isfinite(label->totals.site_energy_kwh))
         return adept_cli_usage(cli, "--label: %s must state an energy, which is not known of %s", path,
                                label->hw->name);
-    scope = scope_of(&label->totals);
-    if (scope) text = format->text(label, scope);
+    char *scope = scope_of(&label->totals), *remarks = scope && format->is_bill ? remarks_of(label, scope) : NULL;
+    if (scope && (remarks || !format->is_bill)) text = format->text(label, remarks ? remarks : scope);
     if (text)
         status = adept_file_write(path, text, strlen(text), &cli->err);
     else
         status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing %s", path);
+    free(remarks);
     free(scope);
     free(text);
     return status;

@@ -132,14 +132,6 @@ static adept_status try_precisions(changer *c)
     return s->tensor_fp16_flops_per_s > 0.0 ? try_precision(c, ADEPT_AMP_FP16) : ADEPT_OK;
 }
 
-static adept_status try_attention(changer *c)
-{
-    adept_workload_config w = {.batch_size = 0}; /* else as it is */
-    if (c->x->step->profile->attention == ADEPT_ATTENTION_FUSED) return ADEPT_OK;
-    w.attention = ADEPT_ATTENTION_FUSED;
-    return with_workload(c, begin(c, "attention", ADEPT_EXPLAIN_STEP, "fused attention"), &w);
-}
-
 /* How the same steps could run: compiled, with another layout of images, with the optimizer in fewer kernels. */
 static adept_status try_ways(changer *c)
 {
@@ -238,15 +230,6 @@ static adept_status try_limits(changer *c)
     return try_limit(c, "energy_limit", "least energy", &l->energy_optimal, now_w);
 }
 
-static adept_status try_one_gpu(changer *c)
-{
-    adept_run run = *c->x->step->run;
-    if (run.gpus < 2) return ADEPT_OK;
-    run.gpus = run.nodes = 1;
-    run.internode_bytes_per_s = run.internode_latency_s = 0.0;
-    return with_run(c, begin(c, "one_gpu", ADEPT_EXPLAIN_SAMPLE, "one GPU"), &run);
-}
-
 /* The launches of a captured graph cost the host next to nothing. */
 static adept_status try_no_launches(changer *c)
 {
@@ -281,12 +264,18 @@ static adept_status find_changes(adept_cli *cli, adept_explanation *x)
 {
     changer c = {cli, x};
     adept_status status = try_precisions(&c);
-    if (status == ADEPT_OK) status = try_attention(&c);
+    if (status == ADEPT_OK && x->step->profile->attention != ADEPT_ATTENTION_FUSED)
+        status = with_workload(&c, begin(&c, "attention", ADEPT_EXPLAIN_STEP, "fused attention"),
+                               &(adept_workload_config){.attention = ADEPT_ATTENTION_FUSED});
     if (status == ADEPT_OK) status = try_ways(&c);
     if (status == ADEPT_OK) status = try_batches(&c);
     if (status == ADEPT_OK) status = try_no_launches(&c);
     if (status == ADEPT_OK) status = try_limits(&c);
-    return status == ADEPT_OK ? try_one_gpu(&c) : status;
+    adept_run alone = *x->step->run;
+    if (status != ADEPT_OK || alone.gpus < 2) return status;
+    alone.gpus = alone.nodes = 1;
+    alone.internode_bytes_per_s = alone.internode_latency_s = 0.0;
+    return with_run(&c, begin(&c, "one_gpu", ADEPT_EXPLAIN_SAMPLE, "one GPU"), &alone);
 }
 
 /* ---- layouts ---- */
@@ -399,14 +388,14 @@ static adept_status try_generation(changer *c)
         const char *key, *what;
         int64_t number, tp, global_batch;
         const adept_workload_config *workload;
-    } all[] = {
-        {true, "batch", "a batch of", 2 * m->micro_batch, m->tp, 2 * turns, &twice},
-        {m->pp > 1 && m->micro_batches < m->pp, "global_batch", "a batch for each stage in turns, --global-batch",
-         m->micro_batch * m->pp * m->dp, m->tp, m->micro_batch * m->pp * m->dp, &same},
-        {m->dp % 2 == 0, "tp", "half as many replicas, --tp", 2 * m->tp, 2 * m->tp, turns / 2, &same},
-        {m->tp % 2 == 0, "tp", "twice as many replicas, --tp", m->tp / 2, m->tp / 2, 2 * turns, &same},
-        {c->x->step->profile->execution == ADEPT_EAGER, "execution", "CUDA graphs (--execution graphs), batch",
-         m->micro_batch, m->tp, turns, &graphs}};
+    } all[] = {{true, "batch", "a batch of", 2 * m->micro_batch, m->tp, 2 * turns, &twice},
+               {m->pp > 1 && m->micro_batches < m->pp, "global_batch",
+                "a batch for each stage in turns, --global-batch", m->micro_batch * m->pp * m->dp, m->tp,
+                m->micro_batch * m->pp * m->dp, &same},
+               {m->dp % 2 == 0, "tp", "half as many replicas, --tp", 2 * m->tp, 2 * m->tp, turns / 2, &same},
+               {m->tp % 2 == 0, "tp", "twice as many replicas, --tp", m->tp / 2, m->tp / 2, 2 * turns, &same},
+               {c->x->step->profile->execution == ADEPT_EAGER, "execution", "CUDA graphs (--execution graphs), batch",
+                m->micro_batch, m->tp, turns, &graphs}};
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < sizeof all / sizeof *all && status == ADEPT_OK; i++) {
         const adept_profile *profile;

@@ -70,10 +70,8 @@ double adept_explain_gpu_s(const adept_explanation *x);
 /** Share of the time that ten percent more saves; 0 if it does not help. */
 double adept_explain_saving(const adept_elasticity *row);
 
-typedef enum adept_explain_form { ADEPT_EXPLAIN_TEXT, ADEPT_EXPLAIN_MARKDOWN } adept_explain_form;
 /** @param all  with the table of every elasticity */
-adept_status adept_report_explanation(adept_cli *cli, FILE *out, const adept_explanation *x, adept_explain_form form,
-                                      bool all);
+adept_status adept_report_explanation(adept_cli *cli, FILE *out, const adept_explanation *x, bool markdown, bool all);
 /** "explain" into an open object. */
 void adept_explanation_put(adept_json_writer *w, const adept_explanation *x, size_t most_layers);
 /** A whole document: what `predict --json` says, and "explain". */

@@ -58,24 +58,6 @@ static void change(writer *w, double by, const char *more, const char *less, con
         fprintf(w->out, "%s %s", adept_units_percent(fabs(by)).s, by > 0 ? more : less);
 }
 
-static const char *what_runs(const adept_profile *profile)
-{
-    if (profile->mode == ADEPT_MODE_TRAIN) return "training step";
-    if (profile->mode == ADEPT_MODE_GENERATE) return "batch of queries";
-    return profile->mode == ADEPT_MODE_INFER ? "forward pass" : "forward and backward pass";
-}
-
-/* The file without folder and ending. */
-static void print_model(FILE *out, const char *path)
-{
-    char name[256];
-    const char *file = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path && *path ? path : "the model";
-    snprintf(name, sizeof name, "%s", file);
-    char *ending = strrchr(name, '.');
-    if (ending && ending != name) *ending = '\0';
-    adept_print_clean(out, name);
-}
-
 /* ---- what it costs ---- */
 
 static void say_cost(writer *w)
@@ -83,9 +65,18 @@ static void say_cost(writer *w)
     const adept_explanation *x = w->x;
     const adept_prediction *p = &x->step->prediction;
     int64_t gpus = x->step->run->gpus > 0 ? x->step->run->gpus : 1;
+    static const char *const runs[] = {[ADEPT_MODE_TRAIN] = "training step",
+                                       [ADEPT_MODE_FWBW] = "forward and backward pass",
+                                       [ADEPT_MODE_INFER] = "forward pass",
+                                       [ADEPT_MODE_GENERATE] = "batch of queries"};
+    const char *path = x->step->profile->model_path;
+    const char *file = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path && *path ? path : "the model";
+    const char *ending = strrchr(file, '.');
     if (!begin(w, "cost")) return;
-    fprintf(w->out, "One %s of ", what_runs(x->step->profile));
-    print_model(w->out, x->step->profile->model_path);
+    fprintf(w->out, "One %s of ", runs[x->step->profile->mode]);
+    char name[256]; /* the file without folder and ending */
+    snprintf(name, sizeof name, "%.*s", (int)(ending && ending != file ? ending - file : 255), file);
+    adept_print_clean(w->out, name);
     fprintf(w->out, " (%s, batch %" PRId64 ") on ", adept_precision_name(x->step->profile->precision),
             x->step->profile->batch_size);
     if (gpus > 1) fprintf(w->out, "%" PRId64 " x ", gpus);
@@ -103,8 +94,7 @@ static void say_cost(writer *w)
     if (x->step->profile->mode == ADEPT_MODE_GENERATE)
         fprintf(w->out,
                 " The first token comes after %s, bound by %s, and each of the %" PRId64
-                " that follow takes %s, bound by %s: "
-                "%s tokens/s and %s for each.",
+                " that follow takes %s, bound by %s: %s tokens/s and %s for each.",
                 adept_units_time(p->ttft_s).s, adept_bound_word(p->generation.prompt_bound), x->step->profile->tokens,
                 adept_units_time(p->tpot_s).s, adept_bound_word(p->generation.answer_bound),
                 adept_units_digits(p->generation.tokens_per_s).s,
@@ -248,19 +238,12 @@ static void say_clock(writer *w)
 
 /* ---- which layers ---- */
 
-/* Rows that are worth a word, of those sorted by time. */
-static size_t count_rows(const adept_groups *g, double step_s)
-{
-    size_t n = 0;
-    while (n < g->n && n < MOST_LAYERS && g->rows[n].time_s / step_s >= WORTH_A_WORD)
-        n++;
-    return n;
-}
-
 static void say_rows(writer *w, const adept_groups *g, const char *one, const char *many)
 {
     double step_s = adept_explain_gpu_s(w->x), sum_s = 0;
-    size_t n = count_rows(g, step_s);
+    size_t n = 0; /* rows that are worth a word, of those sorted by time */
+    while (n < g->n && n < MOST_LAYERS && g->rows[n].time_s / step_s >= WORTH_A_WORD)
+        n++;
     if (n == 0 || !begin(w, "layers")) return;
     fputs(n == 1 ? one : many, w->out);
     for (size_t i = 0; i < n; i++) {
@@ -339,15 +322,6 @@ static void say_sample_change(writer *w, const adept_explain_change *c)
     fputs(" for each", w->out);
 }
 
-/* "The 4 GPUs do the work of 3.80." */
-static void say_scaling(writer *w, const adept_explain_change *c)
-{
-    double gpus = (double)w->x->step->run->gpus, speedup = w->x->step->prediction.samples_per_s / c->p.samples_per_s;
-    fprintf(w->out, "The %.0f GPUs together are %s times as fast as one", gpus, adept_units_digits(speedup).s);
-    if (1 - speedup / gpus < SEEN) return;
-    fprintf(w->out, ": %s of what they could do is lost to communication", adept_units_percent(1 - speedup / gpus).s);
-}
-
 static void say_change(writer *w, const adept_explain_change *c)
 {
     bool one_gpu = strcmp(c->key, "one_gpu") == 0, smaller = strcmp(c->key, "smaller_batch") == 0;
@@ -361,9 +335,14 @@ static void say_change(writer *w, const adept_explain_change *c)
                 : smaller        ? "not fit either"
                                  : "not fit",
                 adept_units_bytes(c->p.memory.peak_bytes).s, adept_units_bytes(c->p.memory.capacity_bytes).s);
-    else if (one_gpu)
-        say_scaling(w, c);
-    else
+    else if (one_gpu) { /* "The 4 GPUs together are 3.8 times as fast as one" */
+        double gpus = (double)w->x->step->run->gpus,
+               speedup = w->x->step->prediction.samples_per_s / c->p.samples_per_s;
+        fprintf(w->out, "The %.0f GPUs together are %s times as fast as one", gpus, adept_units_digits(speedup).s);
+        if (!(1 - speedup / gpus < SEEN))
+            fprintf(w->out, ": %s of what they could do is lost to communication",
+                    adept_units_percent(1 - speedup / gpus).s);
+    } else
         (c->scale == ADEPT_EXPLAIN_STEP ? say_step_change : say_sample_change)(w, c);
     fputc('.', w->out);
     end(w);

@@ -92,40 +92,17 @@ static bool module_row(adept_table *table, const adept_diff_row *row)
     return true;
 }
 
-static bool part_changed(const adept_diff_part *part)
-{
-    for (int i = 0; i < ADEPT_DIFF_AMOUNTS; i++)
-        if (!is_same(part->old.v[i], part->now.v[i])) return true;
-    return false;
-}
-
-static void part_rows(adept_table *table, const adept_diff *d)
-{
-    char name[64];
-
-    for (int i = 0; i < ADEPT_DIFF_PARTS; i++) {
-        if (!part_changed(&d->parts[i])) continue;
-        snprintf(name, sizeof name, "(%s)", d->parts[i].name);
-        amounts_row(table, name, "no module", "", &d->parts[i].old, &d->parts[i].now);
-    }
-}
-
-static size_t count_rows(const adept_diff *d, adept_diff_status status)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < d->n_rows; i++)
-        if (d->rows[i].status == status) n += d->rows[i].modules > 0 ? (size_t)d->rows[i].modules : 1;
-    return n;
-}
-
 static void print_counts(FILE *out, const adept_diff *d)
 {
     static const adept_diff_status order[] = {ADEPT_DIFF_CHANGED, ADEPT_DIFF_ADDED, ADEPT_DIFF_REMOVED,
                                               ADEPT_DIFF_RENAMED, ADEPT_DIFF_SAME};
 
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-        fprintf(out, "%s%zu %s", i > 0 ? ", " : "", count_rows(d, order[i]), adept_diff_status_name(order[i]));
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        size_t n = 0;
+        for (size_t k = 0; k < d->n_rows; k++)
+            if (d->rows[k].status == order[i]) n += d->rows[k].modules > 0 ? (size_t)d->rows[k].modules : 1;
+        fprintf(out, "%s%zu %s", i > 0 ? ", " : "", n, adept_diff_status_name(order[i]));
+    }
 }
 
 static adept_status print_rows(adept_cli *cli, FILE *out, const adept_diff_report *r)
@@ -145,7 +122,13 @@ static adept_status print_rows(adept_cli *cli, FILE *out, const adept_diff_repor
         ok = module_row(&table, &d->rows[i]);
         shown++;
     }
-    part_rows(&table, d);
+    for (size_t i = 0; i < ADEPT_DIFF_PARTS; i++) {
+        const adept_diff_part *part = &d->parts[i];
+        bool changed = false;
+        for (int k = 0; k < ADEPT_DIFF_AMOUNTS; k++)
+            changed = changed || !is_same(part->old.v[k], part->now.v[k]);
+        if (changed) amounts_row(&table, adept_cell("(%s)", part->name).s, "no module", "", &part->old, &part->now);
+    }
     amounts_row(&table, "total", "", "", &d->old_total, &d->now_total);
     adept_status status = adept_table_end(cli, &table, out);
     if (left > 0)
@@ -162,15 +145,6 @@ static const char *warning_of(const adept_diff_report *r, bool old, size_t index
                : adept_warning_at(r->now->profile, &r->diff->now, index);
 }
 
-static bool warns(const adept_diff_report *r, bool old, const char *text)
-{
-    const char *other;
-
-    for (size_t i = 0; (other = warning_of(r, old, i)); i++)
-        if (strcmp(other, text) == 0) return true;
-    return false;
-}
-
 /* Those of the comparison, then those of both sides. "": said already. NULL past the end. */
 static const char *warning_line(char line[320], const adept_diff_report *r, size_t index)
 {
@@ -182,7 +156,10 @@ static const char *warning_line(char line[320], const adept_diff_report *r, size
     bool old = index < n_old;
     const char *text = warning_of(r, old, old ? index : index - n_old);
     if (!text) return NULL;
-    bool both = warns(r, !old, text);
+    bool both = false;
+    const char *other;
+    for (size_t i = 0; !both && (other = warning_of(r, !old, i)); i++)
+        both = strcmp(other, text) == 0;
     snprintf(line, 320, "%s%s", both ? "" : old ? "old: " : "new: ", both && !old ? "" : text);
     return line;
 }
@@ -379,23 +356,21 @@ static void put_check(adept_json_writer *w, const adept_diff_check *check)
     adept_json_end_object(w);
 }
 
-static void put_row(adept_json_writer *w, const adept_diff_row *row)
-{
-    adept_json_begin_object(w, NULL);
-    adept_json_put_members(w,
-                           "status %s path %s old_path %s module_class %s old_class %s modules %g count %jd "
-                           "old_count %jd",
-                           adept_diff_status_name(row->status), row->path, row->old_path, row->module_class,
-                           row->old_class, row->modules > 0 ? (double)row->modules : NAN, row->count, row->old_count);
-    put_three(w, &row->old, &row->now);
-    adept_json_end_object(w);
-}
-
 static void put_rows(adept_json_writer *w, const adept_diff *d)
 {
     adept_json_begin_array(w, "layers");
-    for (size_t i = 0; i < d->n_rows; i++)
-        put_row(w, &d->rows[i]);
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const adept_diff_row *row = &d->rows[i];
+        adept_json_begin_object(w, NULL);
+        adept_json_put_members(w,
+                               "status %s path %s old_path %s module_class %s old_class %s modules %g count %jd "
+                               "old_count %jd",
+                               adept_diff_status_name(row->status), row->path, row->old_path, row->module_class,
+                               row->old_class, row->modules > 0 ? (double)row->modules : NAN, row->count,
+                               row->old_count);
+        put_three(w, &row->old, &row->now);
+        adept_json_end_object(w);
+    }
     adept_json_end_array(w);
     adept_json_begin_array(w, "parts");
     for (int i = 0; i < ADEPT_DIFF_PARTS; i++) {

@@ -20,13 +20,6 @@ static const struct {
     {"change", "What would help"},
 };
 
-static const char *title_of(const char *topic)
-{
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        if (strcmp(sections[i].topic, topic) == 0) return sections[i].title;
-    return NULL;
-}
-
 #define LINE_WIDTH 110
 
 /* A word, and what may follow a number: "57.0 %", "13.6 ms". */
@@ -59,7 +52,9 @@ static void print_sentences(FILE *out, const adept_explanation *x, bool markdown
     const char *title = NULL;
     for (size_t i = 0; i < x->n_sentences; i++) {
         const adept_sentence *s = &x->sentences[i];
-        const char *mine = title_of(s->topic);
+        const char *mine = NULL;
+        for (size_t k = 0; k < sizeof sections / sizeof *sections; k++)
+            if (strcmp(sections[k].topic, s->topic) == 0) mine = sections[k].title;
         if (mine && (!title || strcmp(mine, title) != 0)) fprintf(out, markdown ? "\n### %s\n\n" : "\n%s\n", mine);
         title = mine;
         if (!markdown) {
@@ -118,10 +113,8 @@ static void print_warnings(FILE *out, const adept_explanation *x, bool markdown)
     }
 }
 
-adept_status adept_report_explanation(adept_cli *cli, FILE *out, const adept_explanation *x, adept_explain_form form,
-                                      bool all)
+adept_status adept_report_explanation(adept_cli *cli, FILE *out, const adept_explanation *x, bool markdown, bool all)
 {
-    bool markdown = form == ADEPT_EXPLAIN_MARKDOWN;
     print_sentences(out, x, markdown);
     adept_status status = all ? print_all(cli, out, x, markdown) : ADEPT_OK;
     if (status == ADEPT_OK) print_warnings(out, x, markdown);
@@ -179,14 +172,6 @@ static void put_change(adept_json_writer *w, const adept_explain_change *c)
     adept_json_end_object(w);
 }
 
-static void put_sentences(adept_json_writer *w, const adept_explanation *x)
-{
-    adept_json_begin_array(w, "sentences");
-    for (size_t i = 0; i < x->n_sentences; i++)
-        adept_json_put_object(w, NULL, "topic %s text %s", x->sentences[i].topic, x->sentences[i].text);
-    adept_json_end_array(w);
-}
-
 void adept_explanation_put(adept_json_writer *w, const adept_explanation *x, size_t most_layers)
 {
     adept_json_begin_object(w, "explain");
@@ -206,7 +191,10 @@ void adept_explanation_put(adept_json_writer *w, const adept_explanation *x, siz
     for (size_t i = 0; i < x->n_changes; i++)
         put_change(w, &x->changes[i]);
     adept_json_end_array(w);
-    put_sentences(w, x);
+    adept_json_begin_array(w, "sentences");
+    for (size_t i = 0; i < x->n_sentences; i++)
+        adept_json_put_object(w, NULL, "topic %s text %s", x->sentences[i].topic, x->sentences[i].text);
+    adept_json_end_array(w);
     adept_json_end_object(w);
 }
 

@@ -342,9 +342,8 @@ static void print_layout_memory(FILE *out, const adept_predicted_step *r)
     if (trains(r->profile))
         fprintf(out, "gradients %s, optimizer state %s,\n", adept_units_bytes(m->gradients_bytes).s,
                 adept_units_bytes(m->optimizer_bytes).s);
-    fprintf(out, "%sactivations %s of %.3g micro-batch%s in flight",
-            m->kv_bytes > 0 || trains(r->profile) ? "  " : "", adept_units_bytes(m->activations_bytes).s,
-            s->in_flight, s->in_flight > 1 ? "es" : "");
+    fprintf(out, "%sactivations %s of %.3g micro-batch%s in flight", m->kv_bytes > 0 || trains(r->profile) ? "  " : "",
+            adept_units_bytes(m->activations_bytes).s, s->in_flight, s->in_flight > 1 ? "es" : "");
     if (s->unsharded_bytes > 0) fprintf(out, ", unsharded blocks %s", adept_units_bytes(s->unsharded_bytes).s);
     fprintf(out, ",\n  context and NCCL's buffers %s, other %s", adept_units_bytes(s->buffers_bytes).s,
             adept_units_bytes(m->other_bytes - s->unsharded_bytes - s->buffers_bytes).s);
@@ -368,31 +367,16 @@ static void print_memory(FILE *out, const adept_predicted_step *r)
     print_reused(out, m);
 }
 
-static bool is_default(const adept_limit_estimate *c, const adept_power_limits *l)
-{
-    return c->limit_w == l->unset.limit_w;
-}
-
 static void print_choice(FILE *out, const char *name, const adept_limit_estimate *c, const adept_power_limits *l)
 {
     fprintf(out, "  %-20s %10s", name, adept_units_si(c->limit_w, "W").s);
-    if (is_default(c, l)) {
+    if (c->limit_w == l->unset.limit_w) {
         fputs("  the default of the board\n", out);
         return;
     }
     fprintf(out, "  %9s %9s %9s  %6s time", adept_units_time(c->step_time_s).s, adept_units_si(c->power_avg_w, "W").s,
             adept_units_si(c->energy_step_j, "J").s, adept_units_change(c->slowdown).s);
     fprintf(out, ", %6s energy\n", adept_units_change(-c->energy_saving).s);
-}
-
-/* Limits are of one board, power and energy of all. */
-static void print_limits(FILE *out, const adept_power_limits *l)
-{
-    if (!l->known) return; /* a warning of the prediction says why */
-    fprintf(out, "\nBest power limits (of %.0f to %.0f W)\n", l->low_w, l->high_w);
-    fprintf(out, "  %-20s %10s  %9s %9s %9s\n", "", "limit", "step time", "power", "energy");
-    print_choice(out, "least energy", &l->energy_optimal, l);
-    print_choice(out, "least energy x time", &l->edp_optimal, l);
 }
 
 /* " (20.1 h to 24.9 h)": nothing where the interval is not known. */
@@ -439,8 +423,7 @@ static void print_rates(FILE *out, const adept_totals *t)
                 pue ? (host ? " and its PUE" : " its PUE") : "");
     if (!isnan(t->carbon_g_per_kwh)) fprintf(out, "  Grid: %s\n", adept_grid_text(t).s);
     if (t->price_year > 0) fprintf(out, "  Price: %s\n", adept_price_text(t).s);
-    if (pue)
-        fprintf(out, "  PUE: %.3g (%s), DCiE %s\n", t->pue, t->pue_source, adept_units_percent(1 / t->pue).s);
+    if (pue) fprintf(out, "  PUE: %.3g (%s), DCiE %s\n", t->pue, t->pue_source, adept_units_percent(1 / t->pue).s);
     if (isfinite(t->embodied_co2e_g))
         fprintf(out, "  Embodied: %s of making the boards, the job's share of their lives; not in the emissions\n",
                 adept_units_grams(t->embodied_co2e_g).s);
@@ -559,7 +542,12 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
         print_layout_memory(out, r);
     else
         print_memory(out, r);
-    print_limits(out, &r->limits);
+    if (r->limits.known) { /* else a warning says why; limits are of one board, power and energy of all */
+        fprintf(out, "\nBest power limits (of %.0f to %.0f W)\n", r->limits.low_w, r->limits.high_w);
+        fprintf(out, "  %-20s %10s  %9s %9s %9s\n", "", "limit", "step time", "power", "energy");
+        print_choice(out, "least energy", &r->limits.energy_optimal, &r->limits);
+        print_choice(out, "least energy x time", &r->limits.edp_optimal, &r->limits);
+    }
     if (r->totals.steps > 0) print_totals(out, &r->totals);
     if (r->inference) print_life(out, r);
     adept_status status = ADEPT_OK;

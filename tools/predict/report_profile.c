@@ -5,26 +5,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void print_params(FILE *out, const adept_profile *profile)
+void adept_report_workload(FILE *out, const adept_profile *profile)
 {
+    adept_print_format(out, "Model    %s: ", profile->model_path);
     fprintf(out, "%s parameters", adept_units_si((double)profile->params, "").s);
     if (profile->trainable_params != profile->params)
         fprintf(out, ", %s of them frozen",
                 adept_units_si((double)(profile->params - profile->trainable_params), "").s);
-}
-
-static void print_inputs(FILE *out, const adept_profile *profile)
-{
-    fputs("Input    ", out);
-    for (size_t i = 0; i < profile->n_inputs; i++)
-        adept_print_format(out, "%s%s %s", i > 0 ? ", " : "", profile->inputs[i].name, profile->inputs[i].shape);
-    fputc('\n', out);
-}
-
-void adept_report_workload(FILE *out, const adept_profile *profile)
-{
-    adept_print_format(out, "Model    %s: ", profile->model_path);
-    print_params(out, profile);
     fprintf(out, "\nRun      %s, %s, batch %" PRId64, adept_mode_name(profile->mode),
             adept_precision_name(profile->precision), profile->batch_size);
     if (profile->seq_length > 0) fprintf(out, ", sequence length %" PRId64, profile->seq_length);
@@ -32,7 +19,10 @@ void adept_report_workload(FILE *out, const adept_profile *profile)
     if (profile->mode == ADEPT_MODE_TRAIN)
         adept_print_format(out, ", %s (%s)", profile->optimizer, adept_optimizer_impl_name(profile->optimizer_impl));
     fprintf(out, ", attention %s\n", adept_attention_name(profile->attention));
-    print_inputs(out, profile);
+    fputs("Input    ", out);
+    for (size_t i = 0; i < profile->n_inputs; i++)
+        adept_print_format(out, "%s%s %s", i > 0 ? ", " : "", profile->inputs[i].name, profile->inputs[i].shape);
+    fputc('\n', out);
 }
 
 static void add_total(adept_table *table, const char *name, double forward, double backward, const char *unit)
@@ -63,16 +53,6 @@ static adept_status print_totals(adept_cli *cli, FILE *out, const adept_profile 
     return status;
 }
 
-static void print_memory(FILE *out, const adept_profile *profile)
-{
-    fprintf(out, "\nMemory: weights and buffers %s, activations %s, largest temporary %s",
-            adept_units_bytes(profile->weights_bytes).s, adept_units_bytes(profile->activations_bytes).s,
-            adept_units_bytes(profile->temporary_bytes).s);
-    if (profile->autocast_copy_bytes > 0)
-        fprintf(out, ", autocast copies of weights %s", adept_units_bytes(profile->autocast_copy_bytes).s);
-    fputc('\n', out);
-}
-
 /* A model without matrix products has no mean dimensions: the line is left out rather than printed as zeros. */
 static void print_features(FILE *out, const adept_profile *profile)
 {
@@ -96,7 +76,12 @@ adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile
 
     adept_report_workload(out, profile);
     adept_status status = print_totals(cli, out, profile);
-    print_memory(out, profile);
+    fprintf(out, "\nMemory: weights and buffers %s, activations %s, largest temporary %s",
+            adept_units_bytes(profile->weights_bytes).s, adept_units_bytes(profile->activations_bytes).s,
+            adept_units_bytes(profile->temporary_bytes).s);
+    if (profile->autocast_copy_bytes > 0)
+        fprintf(out, ", autocast copies of weights %s", adept_units_bytes(profile->autocast_copy_bytes).s);
+    fputc('\n', out);
     print_features(out, profile);
     if (status == ADEPT_OK && grouping->given) {
         const adept_profile_totals *t = &profile->totals;

@@ -41,28 +41,18 @@ static bool is_ours(const adept_serve_door *door, const char *text)
     return found;
 }
 
-/* "null" is one, too: of a sandboxed page. */
-static bool is_foreign(const char *origin, const char *host)
-{
-    size_t scheme = strncasecmp(origin, "http://", 7) == 0 ? 7 : strncasecmp(origin, "https://", 8) == 0 ? 8 : 0;
-    return scheme == 0 || !host || strcasecmp(origin + scheme, host) != 0;
-}
-
 /* ---- the token ---- */
 
 /* In a time that does not depend on where they differ. */
-static bool is_token(const char *given, const char *token)
+static bool has_token(const char *authorization, const char *token)
 {
+    if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0) return false;
+    const char *given = authorization + 7;
     size_t n = strlen(given), length = strlen(token);
     volatile unsigned char differs = n != length;
     for (size_t i = 0; i < n; i++)
         differs |= (unsigned char)(given[i] ^ token[i % length]);
     return differs == 0;
-}
-
-static bool has_token(const char *authorization, const char *token)
-{
-    return authorization && strncasecmp(authorization, "Bearer ", 7) == 0 && is_token(authorization + 7, token);
 }
 
 adept_status adept_serve_token_read(char **token, const char *path, adept_error *err)
@@ -93,15 +83,17 @@ const char *adept_serve_turn_away(adept_serve_problem_kind *kind, const adept_se
 {
     *kind = ADEPT_SERVE_BAD_REQUEST;
     if (h->is_repeated) return "a header is given twice";
-    if (h->transfer_encoding && h->content_length)
-        return "Content-Length and Transfer-Encoding exclude each other";
+    if (h->transfer_encoding && h->content_length) return "Content-Length and Transfer-Encoding exclude each other";
     if (h->transfer_encoding && strcasecmp(h->transfer_encoding, "chunked") != 0)
         return "the only Transfer-Encoding is chunked";
     if (!h->host && h->needs_host && !h->is_local) return "the header Host is missing";
     *kind = ADEPT_SERVE_FORBIDDEN;
     if (h->host && !h->is_local && !is_ours(door, h->host))
         return "Host is no address, not localhost and no --host-name";
-    if (h->origin && is_foreign(h->origin, h->host)) return "web pages of others may not ask";
+    const char *origin = h->origin ? h->origin : ""; /* "null" is a stranger's, too: of a sandboxed page */
+    const size_t scheme = strncasecmp(origin, "http://", 7) == 0 ? 7 : strncasecmp(origin, "https://", 8) == 0 ? 8 : 0;
+    if (h->origin && (scheme == 0 || !h->host || strcasecmp(origin + scheme, h->host) != 0))
+        return "web pages of others may not ask";
     *kind = ADEPT_SERVE_UNAUTHORIZED;
     if (door->token && !h->is_open && !has_token(h->authorization, door->token))
         return "this needs the header Authorization: Bearer TOKEN";

@@ -26,15 +26,6 @@ static void put_ends(adept_json_writer *w, const char *key, double low, double h
     adept_json_end_array(w);
 }
 
-static void put_interval(adept_json_writer *w, const adept_estimate *e)
-{
-    if (!adept_json_begin_known(w, "interval", !isnan(e->interval_level))) return;
-    adept_json_put_number(w, "level", e->interval_level);
-    put_ends(w, "step_time_s", e->interval_time_s[0], e->interval_time_s[1]);
-    put_ends(w, "power_avg_w", e->interval_power_w[0], e->interval_power_w[1]);
-    adept_json_end_object(w);
-}
-
 static void put_parts(adept_json_writer *w, const adept_estimate *e)
 {
     static const char *const bounds[] = {"compute", "memory", "launch", "communication"};
@@ -54,7 +45,12 @@ void adept_serve_put_estimate(adept_json_writer *w, const adept_estimate *e)
                                      {ADEPT_NOTE_ABOVE_LIMIT, "above_limit"}};
     adept_json_put_members(w, "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples_per_s %g samples %g",
                            e->step_time_s, e->power_avg_w, e->energy_step_j, e->edp_js, e->samples_per_s, e->samples);
-    put_interval(w, e);
+    if (adept_json_begin_known(w, "interval", !isnan(e->interval_level))) {
+        adept_json_put_number(w, "level", e->interval_level);
+        put_ends(w, "step_time_s", e->interval_time_s[0], e->interval_time_s[1]);
+        put_ends(w, "power_avg_w", e->interval_power_w[0], e->interval_power_w[1]);
+        adept_json_end_object(w);
+    }
     put_parts(w, e);
     put_words(w, "notes", notes, sizeof notes / sizeof *notes, e->notes);
 }
@@ -77,16 +73,6 @@ void adept_serve_put_verdict(adept_json_writer *w, const char *key, const adept_
     adept_json_end_object(w);
 }
 
-static void put_binding(adept_json_writer *w, const adept_choice *c)
-{
-    if (!adept_json_begin_known(w, "binding", c->binding != 0)) return;
-    for (size_t i = 0; i < N_CONSTRAINTS; i++)
-        if (constraints[i].bit == c->binding) adept_json_put_string(w, "constraint", constraints[i].word);
-    adept_json_put_members(w, "needed %g nearest %jd", c->needed, (intmax_t)c->nearest);
-    adept_serve_put_verdict(w, "verdict", &c->verdict);
-    adept_json_end_object(w);
-}
-
 void adept_serve_put_choice(adept_json_writer *w, const adept_choice *c, size_t n)
 {
     bool any = c->best < n;
@@ -95,7 +81,12 @@ void adept_serve_put_choice(adept_json_writer *w, const adept_choice *c, size_t 
         adept_serve_put_verdict(w, "verdict", &c->verdict);
     else
         adept_json_put_null(w, "verdict");
-    put_binding(w, c);
+    if (!adept_json_begin_known(w, "binding", c->binding != 0)) return;
+    for (size_t i = 0; i < N_CONSTRAINTS; i++)
+        if (constraints[i].bit == c->binding) adept_json_put_string(w, "constraint", constraints[i].word);
+    adept_json_put_members(w, "needed %g nearest %jd", c->needed, (intmax_t)c->nearest);
+    adept_serve_put_verdict(w, "verdict", &c->verdict);
+    adept_json_end_object(w);
 }
 
 /* ---- workloads ---- */

@@ -239,15 +239,6 @@ static int is_workload_file(const struct dirent *entry)
     return entry->d_name[length_without(entry->d_name, endings)] != '\0';
 }
 
-static adept_status add_entry(adept_serve_catalogue *c, const char *folder, const char *file, adept_error *err)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, file) < 0) return no_memory(err);
-    adept_status status = adept_serve_catalogue_add(c, path, err);
-    free(path);
-    return status;
-}
-
 adept_status adept_serve_catalogue_add_folder(adept_serve_catalogue *c, const char *path, adept_error *err)
 {
     struct dirent **entries = NULL;
@@ -260,7 +251,10 @@ adept_status adept_serve_catalogue_add_folder(adept_serve_catalogue *c, const ch
                                  "writes one",
                                  path);
     for (int i = 0; i < n; i++) {
-        if (status == ADEPT_OK) status = add_entry(c, path, entries[i]->d_name, err);
+        char *file = NULL;
+        if (status == ADEPT_OK && asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0) file = NULL;
+        if (status == ADEPT_OK) status = file ? adept_serve_catalogue_add(c, file, err) : no_memory(err);
+        free(file);
         free(entries[i]);
     }
     free(entries);

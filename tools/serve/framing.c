@@ -65,21 +65,15 @@ static bool is(const char *kept, unsigned length, const char *text)
     return length == strlen(text) && strncasecmp(kept, text, length) == 0;
 }
 
-static unsigned digit_of(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + ('a' - 'A') : c) : NULL;
-    return at ? (unsigned)(at - digits) : 16;
-}
-
 /* @return is the value a number? */
 static bool read_length(adept_serve_framing *f, unsigned base)
 {
     f->left_bytes = 0;
     for (unsigned i = 0; i < f->value_length; i++) {
-        unsigned digit = digit_of(f->value[i]);
-        if (digit >= base) return false;
-        f->left_bytes = f->left_bytes * base + digit;
+        static const char digits[] = "0123456789abcdef";
+        const char c = f->value[i], *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + ('a' - 'A') : c) : NULL;
+        if (!at || (unsigned)(at - digits) >= base) return false;
+        f->left_bytes = f->left_bytes * base + (unsigned)(at - digits);
     }
     return f->value_length > 0 && f->value_length <= MOST_DIGITS;
 }
@@ -111,21 +105,6 @@ static bool take_line(adept_serve_framing *f)
     return end_line(f, LINE_BEGIN);
 }
 
-/* The empty line. */
-static bool end_head(adept_serve_framing *f)
-{
-    if (f->is_trailer) return end_line(f, BETWEEN);
-    f->heads++;
-    return end_line(f, f->is_chunked ? CHUNK_SIZE : f->has_body ? BODY : BETWEEN);
-}
-
-static bool end_version(adept_serve_framing *f)
-{
-    bool is_known = f->value_length == 8 && memcmp(f->value, "HTTP/1.", 7) == 0;
-    f->is_old = is_known && f->value[7] == '0';
-    return (f->is_old || (is_known && f->value[7] == '1')) && end_line(f, LINE_BEGIN);
-}
-
 static bool end_chunk_size(adept_serve_framing *f)
 {
     f->is_trailer = f->left_bytes == 0;
@@ -145,13 +124,21 @@ static bool take(adept_serve_framing *f, unsigned char c)
     case TARGET:
         if (c == ' ') return f->value_length > 0 && go(f, VERSION);
         return c > ' ' && c < 0x7f && keep_value(f, c);
-    case VERSION:
-        return c == '\r' ? end_version(f) : is_text(c) && keep_value(f, c);
+    case VERSION: {
+        if (c != '\r') return is_text(c) && keep_value(f, c);
+        const bool is_known = f->value_length == 8 && memcmp(f->value, "HTTP/1.", 7) == 0;
+        f->is_old = is_known && f->value[7] == '0';
+        return (f->is_old || (is_known && f->value[7] == '1')) && end_line(f, LINE_BEGIN);
+    }
     case LF:
         if (c == '\n') go(f, f->after_lf);
         return c == '\n';
     case LINE_BEGIN:
-        if (c == '\r') return end_head(f);
+        if (c == '\r' && f->is_trailer) return end_line(f, BETWEEN);
+        if (c == '\r') { /* the empty line behind the headers */
+            f->heads++;
+            return end_line(f, f->is_chunked ? CHUNK_SIZE : f->has_body ? BODY : BETWEEN);
+        }
         go(f, NAME);
         return is_token(c) && keep(f->name, sizeof f->name, &f->name_length, c);
     case NAME:

@@ -20,8 +20,8 @@
 #define HEADER_BYTES 16384                     /* of one connection: request line, headers, and a part of the body */
 #define BODIES_HELD 16                         /* bodies and answers may take this many largest bodies together, */
 #define LEAST_HELD_BYTES ((uint64_t)256 << 20) /* but at least this */
-#define PATIENCE 6 /* headers, body and answer must each be through within so many timeouts */
-#define LONG_AT_ONCE 4 /* bodies that take long, worked on beside the connections' threads; at least */
+#define PATIENCE 6      /* headers, body and answer must each be through within so many timeouts */
+#define LONG_AT_ONCE 4  /* bodies that take long, worked on beside the connections' threads; at least */
 #define SHORT_BYTES 512 /* a longer body takes long, or may */
 
 /* A connection. */
@@ -98,14 +98,7 @@ static void extend(adept_http *h, peer *p)
                               memory_order_relaxed);
 }
 
-/* A request begins, and has been answered. */
-static void work(adept_http *h, peer *p)
-{
-    extend(h, p);
-    if (!p) return;
-    atomic_store(&p->busy, true);
-    atomic_fetch_add(&p->requests, 1);
-}
+/* A request has been answered. */
 
 static void rest(adept_http *h, peer *p)
 {
@@ -248,22 +241,16 @@ static void refuse_bytes(adept_http *h, int fd)
     free(reply.owned);
 }
 
-static peer *peer_at(int fd)
-{
-    pthread_mutex_lock(&peers.lock);
-    peer *p = *slot_of(fd);
-    while (p && p->fd != fd)
-        p = p->next;
-    pthread_mutex_unlock(&peers.lock);
-    return p; /* it leaves by the thread that reads it */
-}
-
 /* In place of the C library's, for all of the program: libmicrohttpd has no other place where the bytes of a request
  * can be seen before it reads them. It gets whole requests, and what may become one. Where this is not called, begin()
  * misses the request's headers. */
 __attribute__((visibility("default"))) ssize_t recv(int fd, void *data, size_t size, int flags)
 {
-    peer *p = peer_at(fd);
+    pthread_mutex_lock(&peers.lock);
+    peer *p = *slot_of(fd); /* it leaves by the thread that reads it */
+    while (p && p->fd != fd)
+        p = p->next;
+    pthread_mutex_unlock(&peers.lock);
     ssize_t n = p && p->is_broken ? 0 : recvfrom(fd, data, size, flags, NULL, NULL);
     if (!p || n < 0 || (flags & MSG_PEEK)) return n;
     size_t whole = 0;
@@ -371,14 +358,6 @@ static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-static void take_headers(adept_serve_headers *headers, struct MHD_Connection *connection, const char *version)
-{
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    *headers = (adept_serve_headers){.is_local = info && info->client_addr->sa_family == AF_UNIX,
-                                     .needs_host = strcmp(version, MHD_HTTP_VERSION_1_0) != 0};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, headers);
-}
-
 /* Whose models are counted together, and whether they are read at all. Who comes here has the token, where there is
  * one. */
 static adept_serve_client client_of(const adept_http *h, struct MHD_Connection *connection)
@@ -402,7 +381,6 @@ static adept_serve_client client_of(const adept_http *h, struct MHD_Connection *
 static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, const char *url, const char *method,
                              const char *version, void **context)
 {
-    adept_serve_headers headers;
     adept_serve_problem_kind kind = ADEPT_SERVE_TOO_LARGE;
     peer *p = peer_of(connection);
     exchange *x = calloc(1, sizeof *x);
@@ -410,9 +388,16 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
     *context = x;
     x->begin_ns = adept_clock_ns();
     atomic_fetch_add(&h->in_flight, 1);
-    work(h, p);
-    take_headers(&headers, connection, version);
-    headers.is_open = adept_server_is_open(method, url);
+    extend(h, p);
+    if (p) {
+        atomic_store(&p->busy, true);
+        atomic_fetch_add(&p->requests, 1);
+    }
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    adept_serve_headers headers = {.is_local = info && info->client_addr->sa_family == AF_UNIX,
+                                   .needs_host = strcmp(version, MHD_HTTP_VERSION_1_0) != 0,
+                                   .is_open = adept_server_is_open(method, url)};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, &headers);
     const char *why = adept_serve_turn_away(&kind, &h->options.door, &headers), *length = headers.content_length;
     if (!p || p->framing.heads < atomic_load(&p->requests)) {
         kind = p ? ADEPT_SERVE_INTERNAL : ADEPT_SERVE_OVERLOADED;
@@ -429,14 +414,6 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
 }
 
 /* ---- requests that take long ---- */
-
-/* A list may ask for ten thousand predictions, a profile for a walk of two million operators. What has neither is one
- * run of a workload that is known. */
-static bool may_take_long(const exchange *x)
-{
-    return x->body.size > SHORT_BYTES || (x->body.size > 0 && memchr(x->body.data, '[', x->body.size)) ||
-           (x->body.size > 0 && adept_server_takes_long(x->request.path));
-}
 
 static void *work_on_long(void *arg)
 {
@@ -499,7 +476,12 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
             .body_size = x->body.size,
             .client = client_of(h, connection),
         };
-        if (!may_take_long(x)) {
+        /* A list may ask for ten thousand predictions, a profile for a walk of two million operators. What has neither
+         * is one run of a workload that is known. */
+        const bool may_take_long = x->body.size > SHORT_BYTES ||
+                                   (x->body.size > 0 && memchr(x->body.data, '[', x->body.size)) ||
+                                   (x->body.size > 0 && adept_server_takes_long(url));
+        if (!may_take_long) {
             adept_server_answer(h->server, &x->reply, &x->request);
         } else if (put_off(h, x, connection)) {
             return MHD_YES;
@@ -555,15 +537,6 @@ static void end(adept_http *h)
     free(h);
 }
 
-static bool start_workers(adept_http *h)
-{
-    unsigned n = h->options.threads > LONG_AT_ONCE ? h->options.threads : LONG_AT_ONCE;
-    h->workers = calloc(n, sizeof *h->workers);
-    while (h->workers && h->n_workers < n && pthread_create(&h->workers[h->n_workers], NULL, work_on_long, h) == 0)
-        h->n_workers++;
-    return h->n_workers == n;
-}
-
 adept_status adept_http_start(adept_http **out, adept_server *server, const adept_http_options *options,
                               adept_error *err)
 {
@@ -578,7 +551,11 @@ adept_status adept_http_start(adept_http **out, adept_server *server, const adep
     h->last = &h->first;
     pthread_mutex_init(&h->lock, NULL); /* neither can fail here (glibc) */
     pthread_cond_init(&h->wake, NULL);
-    if (!start_workers(h)) {
+    const unsigned n = options->threads > LONG_AT_ONCE ? options->threads : LONG_AT_ONCE;
+    h->workers = calloc(n, sizeof *h->workers);
+    while (h->workers && h->n_workers < n && pthread_create(&h->workers[h->n_workers], NULL, work_on_long, h) == 0)
+        h->n_workers++;
+    if (h->n_workers < n) {
         end(h);
         return adept_error_set(err, ADEPT_E_NOMEM, "no memory for the threads of the HTTP server");
     }

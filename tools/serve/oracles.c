@@ -57,17 +57,15 @@ static bool are_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool is_same(const adept_serve_key *a, const adept_serve_key *b)
-{
-    return a->workload == b->workload && a->gpu == b->gpu && granularity_of(a) == granularity_of(b) &&
-           are_equal(a->words, b->words) && are_equal(a->assume, b->assume);
-}
-
 static adept_serve_oracle *hold_found(adept_serve_oracles *c, const adept_serve_key *key)
 {
     entry *e = c->entries, *end = e + c->count.kept;
-    while (e < end && !is_same(&e->key, key))
-        e++;
+    for (; e < end; e++) {
+        const adept_serve_key *k = &e->key;
+        if (k->workload == key->workload && k->gpu == key->gpu && granularity_of(k) == granularity_of(key) &&
+            are_equal(k->words, key->words) && are_equal(k->assume, key->assume))
+            break;
+    }
     if (e == end) return NULL;
     e->used = ++c->uses;
     e->oracle->holders++;

@@ -9,21 +9,21 @@
 #include <string.h>
 
 typedef enum field_kind {
-    FIELD_NAME,        /* char[ADEPT_SERVE_NAME_SIZE] */
-    FIELD_ASSUME,      /* char[ADEPT_SERVE_ASSUME_SIZE] */
-    FIELD_CHOICE,      /* const char *, one of `words` */
-    FIELD_WORD,        /* int32_t, index in `words` */
-    FIELD_COUNT,       /* int64_t of 1 or more */
-    FIELD_NUMBER,      /* double */
-    FIELD_POSITIVE,    /* double above 0 */
-    FIELD_BOOL,        /* bool */
-    FIELD_FLAG,        /* int32_t */
-    FIELD_GOAL,        /* adept_goal */
-    FIELD_TEXT,        /* char *: an object, printed */
-    FIELD_SET,         /* a set of words: its bits */
-    FIELD_SIZED,       /* a word and its number */
-    FIELD_STAGES,      /* numbers by stage of a pipeline */
-    FIELD_LIST         /* const cJSON * */
+    FIELD_NAME,     /* char[ADEPT_SERVE_NAME_SIZE] */
+    FIELD_ASSUME,   /* char[ADEPT_SERVE_ASSUME_SIZE] */
+    FIELD_CHOICE,   /* const char *, one of `words` */
+    FIELD_WORD,     /* int32_t, index in `words` */
+    FIELD_COUNT,    /* int64_t of 1 or more */
+    FIELD_NUMBER,   /* double */
+    FIELD_POSITIVE, /* double above 0 */
+    FIELD_BOOL,     /* bool */
+    FIELD_FLAG,     /* int32_t */
+    FIELD_GOAL,     /* adept_goal */
+    FIELD_TEXT,     /* char *: an object, printed */
+    FIELD_SET,      /* a set of words: its bits */
+    FIELD_SIZED,    /* a word and its number */
+    FIELD_STAGES,   /* numbers by stage of a pipeline */
+    FIELD_LIST      /* const cJSON * */
 } field_kind;
 
 typedef struct field {
@@ -31,11 +31,11 @@ typedef struct field {
     field_kind kind;
     size_t offset;
     adept_name_at words;
-    unsigned allowed;         /* bit that allows it; 0: always */
+    unsigned allowed; /* bit that allows it; 0: always */
 } field;
 
-static ADEPT_NAMES(granularities, "operator", "model")
-static ADEPT_NAMES(objectives, "time", "energy", "edp", "ed2p") /* in the order of ADEPT_LEAST_ */
+ADEPT_FILE_NAMES(granularities, "operator", "model")
+ADEPT_FILE_NAMES(objectives, "time", "energy", "edp", "ed2p") /* in the order of ADEPT_LEAST_ */
 
 #define IN_RUN(member) offsetof(adept_serve_run, member)
 static const field run_fields[] = {
@@ -77,15 +77,6 @@ static const field goal_fields[] = {
 static bool wrong(const field *f, const char *what, adept_serve_problem *p)
 {
     return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"%s\" is not %s", f->key, what);
-}
-
-static bool read_name(char *out, const field *f, const cJSON *value, adept_serve_problem *p)
-{
-    if (!cJSON_IsString(value)) return wrong(f, "a string", p);
-    size_t size = strlen(value->valuestring) + 1;
-    if (size == 1 || size > ADEPT_SERVE_NAME_SIZE) return wrong(f, "a name of 1 to 127 bytes", p);
-    memcpy(out, value->valuestring, size);
-    return true;
 }
 
 /* An array of texts, joined by ';'. */
@@ -160,11 +151,15 @@ static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem 
 static bool read_value(void *record, const field *f, const cJSON *value, adept_serve_problem *p)
 {
     void *at = (char *)record + f->offset;
-    size_t index;
+    size_t index, size;
     double *number = at;
     switch (f->kind) {
     case FIELD_NAME:
-        return read_name(at, f, value, p);
+        if (!cJSON_IsString(value)) return wrong(f, "a string", p);
+        size = strlen(value->valuestring) + 1;
+        if (size == 1 || size > ADEPT_SERVE_NAME_SIZE) return wrong(f, "a name of 1 to 127 bytes", p);
+        memcpy(at, value->valuestring, size);
+        return true;
     case FIELD_ASSUME:
         return read_assume(at, f, value, p);
     case FIELD_CHOICE:
@@ -214,7 +209,7 @@ typedef struct object_kind {
     const field *fields[2]; /* the second may be NULL */
     void *records[2];
     unsigned allowed;
-    adept_serve_run *run; /* NULL: it has none */
+    adept_serve_run *run;   /* NULL: it has none */
     adept_plan_words *plan; /* likewise */
 } object_kind;
 
@@ -229,10 +224,9 @@ static const adept_field *find_word(const adept_field *(*field_at)(size_t), cons
 static bool read_field(bool *ok, const object_kind *kind, const char *key, const cJSON *value, adept_serve_problem *p)
 {
     static const field_kind kinds[] = {
-        [ADEPT_FIELD_WORD] = FIELD_WORD,     [ADEPT_FIELD_NAME] = FIELD_CHOICE, [ADEPT_FIELD_SET] = FIELD_SET,
-        [ADEPT_FIELD_SIZED] = FIELD_SIZED,   [ADEPT_FIELD_SWITCH] = FIELD_BOOL,
-        [ADEPT_FIELD_STAGES] = FIELD_STAGES, [ADEPT_FIELD_COUNT] = FIELD_COUNT,
-        [ADEPT_FIELD_AMOUNT] = FIELD_POSITIVE};
+        [ADEPT_FIELD_WORD] = FIELD_WORD,   [ADEPT_FIELD_NAME] = FIELD_CHOICE,    [ADEPT_FIELD_SET] = FIELD_SET,
+        [ADEPT_FIELD_SIZED] = FIELD_SIZED, [ADEPT_FIELD_SWITCH] = FIELD_BOOL,    [ADEPT_FIELD_STAGES] = FIELD_STAGES,
+        [ADEPT_FIELD_COUNT] = FIELD_COUNT, [ADEPT_FIELD_AMOUNT] = FIELD_POSITIVE};
     const adept_field *of_workload = find_word(adept_workload_field, key), *of_run = find_word(adept_run_field, key);
     const adept_field *of = of_workload ? of_workload : of_run;
     adept_serve_run *run = kind->run;
@@ -301,8 +295,7 @@ bool adept_serve_row_read(adept_query_row *row, double *arrival_s, const cJSON *
 bool adept_serve_run_read(adept_serve_run *run, const cJSON *element, adept_serve_problem *p)
 {
     const object_kind kind = {"a request", {run_fields, NULL}, {run, NULL}, 0, run, NULL};
-    if (!cJSON_IsObject(element))
-        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "a request is not an object");
+    if (!cJSON_IsObject(element)) return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "a request is not an object");
     return read_object(&kind, element, p);
 }
 
@@ -316,8 +309,7 @@ bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size,
     if (status != ADEPT_OK)
         return adept_serve_refuse(p, status == ADEPT_E_NOMEM ? ADEPT_SERVE_OVERLOADED : ADEPT_SERVE_BAD_JSON, "%s",
                                   err.message);
-    if (!cJSON_IsObject(out->root))
-        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "the body is not an object");
+    if (!cJSON_IsObject(out->root)) return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "the body is not an object");
     const object_kind kind = {"the body",       {run_fields, body_fields},
                               {&out->run, out}, allowed,
                               &out->run,        allowed & ADEPT_SERVE_PLAN ? &out->plan : NULL};
@@ -393,10 +385,9 @@ void adept_serve_plan_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve
 void adept_serve_put_schemas(adept_buffer *out, bool of_plan)
 {
     static const char *const types[] = {
-        [ADEPT_FIELD_WORD] = "string",  [ADEPT_FIELD_NAME] = "string",    [ADEPT_FIELD_SET] = "string",
-        [ADEPT_FIELD_SIZED] = "string", [ADEPT_FIELD_STAGES] = "string",
-        [ADEPT_FIELD_SWITCH] = "boolean", [ADEPT_FIELD_COUNT] = "integer",
-        [ADEPT_FIELD_AMOUNT] = "number"};
+        [ADEPT_FIELD_WORD] = "string",   [ADEPT_FIELD_NAME] = "string",   [ADEPT_FIELD_SET] = "string",
+        [ADEPT_FIELD_SIZED] = "string",  [ADEPT_FIELD_STAGES] = "string", [ADEPT_FIELD_SWITCH] = "boolean",
+        [ADEPT_FIELD_COUNT] = "integer", [ADEPT_FIELD_AMOUNT] = "number"};
     const adept_field *f;
     for (size_t i = 0; (f = of_plan                       ? adept_plan_field(i)
                             : i < ADEPT_N_WORKLOAD_FIELDS ? adept_workload_field(i)

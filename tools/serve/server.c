@@ -91,24 +91,11 @@ static bool open_profile(task *t)
     size_t size = strlen(t->body.profile);
     adept_status status = adept_workload_read(&t->profile, "profile", t->body.profile, size, NULL, &err);
     if (status != ADEPT_OK)
-        return adept_serve_refuse(&t->problem,
-                                  status == ADEPT_E_NOMEM ? ADEPT_SERVE_OVERLOADED : ADEPT_SERVE_BAD_PROFILE, "%s",
-                                  err.message);
+        return adept_serve_refuse(
+            &t->problem, status == ADEPT_E_NOMEM ? ADEPT_SERVE_OVERLOADED : ADEPT_SERVE_BAD_PROFILE, "%s", err.message);
     atomic_fetch_add_explicit(&t->server->metrics.profiles, 1, memory_order_relaxed);
     t->oracles = adept_serve_oracles_new(adept_serve_profile_capacity(size));
     return t->oracles || adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "out of memory");
-}
-
-static bool answer_body(task *t, unsigned allowed, answerer *answer)
-{
-    const adept_serve_request *r = t->request;
-    t->end_ns = adept_clock_ns() + t->server->max_time_ns;
-    bool ok =
-        adept_serve_body_read(&t->body, r->body, r->body_size, allowed, &t->problem) && open_profile(t) && answer(t);
-    adept_serve_oracles_free(t->oracles);
-    adept_workload_free(t->profile);
-    adept_serve_body_free(&t->body);
-    return ok;
 }
 
 /* ---- oracles ---- */
@@ -218,12 +205,6 @@ static bool predict(task *t)
     return true;
 }
 
-static bool answer_predict(task *t)
-{
-    return answer_body(t, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT | ADEPT_SERVE_DETAILS,
-                       predict);
-}
-
 /* ---- choosing ---- */
 
 typedef struct options {
@@ -309,11 +290,6 @@ static bool choose(task *t)
     return ok;
 }
 
-static bool answer_choose(task *t)
-{
-    return answer_body(t, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE, choose);
-}
-
 /* ---- layouts ---- */
 
 /* What the body may still take. */
@@ -346,7 +322,7 @@ static bool plan_with(task *t, const adept_workload *workload, const adept_gpu *
     return put_text(t, text, status, &err);
 }
 
-static bool plan_of_body(task *t)
+static bool plan(task *t)
 {
     adept_serve_key key;
     char words[ADEPT_SERVE_WORDS_SIZE];
@@ -364,28 +340,6 @@ static bool plan_of_body(task *t)
     const bool ok = plan_with(t, adept_serve_workload_of(held), key.gpu);
     adept_serve_oracles_release(oracles, held);
     return ok;
-}
-
-/* Others that take long have threads left. */
-static bool among_few(task *t, answerer *answer)
-{
-    atomic_uint *n_long = &t->server->n_long;
-    const bool ok = atomic_fetch_add(n_long, 1) < LONG_AT_ONCE
-                        ? answer(t)
-                        : adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED,
-                                             "%d searches of layouts or mixes are running; try again", LONG_AT_ONCE);
-    atomic_fetch_sub(n_long, 1);
-    return ok;
-}
-
-static bool plan(task *t)
-{
-    return among_few(t, plan_of_body);
-}
-
-static bool answer_plan(task *t)
-{
-    return answer_body(t, ADEPT_SERVE_PROFILE | ADEPT_SERVE_PLAN, plan);
 }
 
 /* ---- queries that arrive ---- */
@@ -436,7 +390,7 @@ static bool mix_with(task *t)
     return ok;
 }
 
-static bool mix_of_body(task *t)
+static bool mix(task *t)
 {
     const cJSON *element;
     bool ok = true;
@@ -461,21 +415,6 @@ static bool mix_of_body(task *t)
     ok = ok && mix_with(t);
     free(rows), free(arrivals_s);
     return ok;
-}
-
-static bool mix(task *t)
-{
-    return among_few(t, mix_of_body);
-}
-
-static bool answer_mix(task *t)
-{
-    return answer_body(t, ADEPT_SERVE_PROFILE | ADEPT_SERVE_MIX, mix);
-}
-
-bool adept_server_takes_long(const char *path)
-{
-    return strcmp(path, "/v1/plan") == 0 || strcmp(path, "/v1/mix") == 0;
 }
 
 /* ---- answers without a body in the request ---- */
@@ -546,31 +485,6 @@ static bool answer_openapi(task *t)
     return true;
 }
 
-/* The page and what it is made of: nothing of it is secret, so that whoever has a token can type it in. */
-static bool answer_page(task *t)
-{
-    adept_buffer_add(&t->out->out, adept_page_html, adept_page_html_size);
-    return true;
-}
-
-static bool answer_style(task *t)
-{
-    adept_buffer_add(&t->out->out, adept_page_style, adept_page_style_size);
-    return true;
-}
-
-static bool answer_script(task *t)
-{
-    adept_buffer_add(&t->out->out, adept_page_script, adept_page_script_size);
-    return true;
-}
-
-bool adept_server_is_open(const char *method, const char *path)
-{
-    return (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) &&
-           (strcmp(path, "/") == 0 || strcmp(path, "/page.css") == 0 || strcmp(path, "/page.js") == 0);
-}
-
 static answerer answer_metrics; /* it lists the routes */
 
 /* ---- routes ---- */
@@ -579,23 +493,32 @@ typedef struct route {
     const char *method, *path, *name; /* a path that ends in '/' has one more part */
     const char *content_type;
     answerer *answer;
+    unsigned allowed; /* ADEPT_SERVE_... bits of what its JSON may hold; 0: it is asked for without */
+    bool takes_long;  /* however short the body is, so that few run at a time */
+    /* The page and what it is made of: nothing of it is secret, so that whoever has a token can type it in. */
+    const char *const *page;
+    const size_t *page_size;
 } route;
 
 static const route routes[] = {
-    {"POST", "/v1/predict", "POST /v1/predict", json, answer_predict},
-    {"POST", "/v1/choose", "POST /v1/choose", json, answer_choose},
-    {"POST", "/v1/plan", "POST /v1/plan", json, answer_plan},
-    {"POST", "/v1/mix", "POST /v1/mix", json, answer_mix},
-    {"GET", "/v1/workloads", "GET /v1/workloads", json, answer_workloads},
-    {"POST", "/v1/workloads", "POST /v1/workloads", json, answer_upload},
-    {"GET", "/v1/gpus", "GET /v1/gpus", json, answer_gpus},
-    {"GET", "/v1/gpus/", "GET /v1/gpus/{name}", json, answer_gpu},
-    {"GET", "/v1/health", "GET /v1/health", json, answer_health},
-    {"GET", "/metrics", "GET /metrics", "text/plain; version=0.0.4; charset=utf-8", answer_metrics},
-    {"GET", "/openapi.json", "GET /openapi.json", json, answer_openapi},
-    {"GET", "/", "GET /", "text/html; charset=utf-8", answer_page},
-    {"GET", "/page.css", "GET /page.css", "text/css; charset=utf-8", answer_style},
-    {"GET", "/page.js", "GET /page.js", "text/javascript; charset=utf-8", answer_script},
+    {"POST", "/v1/predict", "POST /v1/predict", json, predict,
+     .allowed = ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT | ADEPT_SERVE_DETAILS},
+    {"POST", "/v1/choose", "POST /v1/choose", json, choose,
+     .allowed = ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE},
+    {"POST", "/v1/plan", "POST /v1/plan", json, plan, ADEPT_SERVE_PROFILE | ADEPT_SERVE_PLAN, .takes_long = true},
+    {"POST", "/v1/mix", "POST /v1/mix", json, mix, ADEPT_SERVE_PROFILE | ADEPT_SERVE_MIX, .takes_long = true},
+    {"GET", "/v1/workloads", "GET /v1/workloads", json, .answer = answer_workloads},
+    {"POST", "/v1/workloads", "POST /v1/workloads", json, .answer = answer_upload},
+    {"GET", "/v1/gpus", "GET /v1/gpus", json, .answer = answer_gpus},
+    {"GET", "/v1/gpus/", "GET /v1/gpus/{name}", json, .answer = answer_gpu},
+    {"GET", "/v1/health", "GET /v1/health", json, .answer = answer_health},
+    {"GET", "/metrics", "GET /metrics", "text/plain; version=0.0.4; charset=utf-8", .answer = answer_metrics},
+    {"GET", "/openapi.json", "GET /openapi.json", json, .answer = answer_openapi},
+    {"GET", "/", "GET /", "text/html; charset=utf-8", .page = &adept_page_html, .page_size = &adept_page_html_size},
+    {"GET", "/page.css", "GET /page.css", "text/css; charset=utf-8", .page = &adept_page_style,
+     .page_size = &adept_page_style_size},
+    {"GET", "/page.js", "GET /page.js", "text/javascript; charset=utf-8", .page = &adept_page_script,
+     .page_size = &adept_page_script_size},
 };
 #define N_ROUTES (sizeof routes / sizeof *routes)
 _Static_assert(N_ROUTES + 1 <= ADEPT_SERVE_MAX_ROUTES, "the last one counts requests without a route");
@@ -630,25 +553,20 @@ const char *adept_server_route(size_t index)
     return index < N_ROUTES ? routes[index].name : NULL;
 }
 
-static bool path_matches(const route *r, const char *path)
+bool adept_server_takes_long(const char *path)
 {
-    size_t length = strlen(r->path);
-    if (r->path[length - 1] != '/' || length == 1) return strcmp(path, r->path) == 0;
-    return strncmp(path, r->path, length) == 0 && path[length] && !strchr(path + length, '/');
+    bool found = false;
+    for (size_t i = 0; i < N_ROUTES; i++)
+        found = found || (routes[i].takes_long && strcmp(routes[i].path, path) == 0);
+    return found;
 }
 
-/* What a route's body comes as. */
-static const char *type_of_body(const route *r)
+bool adept_server_is_open(const char *method, const char *path)
 {
-    return r->answer == answer_upload ? "application/octet-stream" : json;
-}
-
-/* "application/json", with or without parameters. */
-static bool is_type(const char *content_type, const char *wanted)
-{
-    size_t length = strlen(wanted);
-    return content_type && strncasecmp(content_type, wanted, length) == 0 &&
-           strchr("; \t", content_type[length]) != NULL;
+    bool found = false;
+    for (size_t i = 0; i < N_ROUTES; i++)
+        found = found || (routes[i].page && strcmp(routes[i].path, path) == 0);
+    return found && (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0);
 }
 
 size_t adept_server_most_bytes(const char *method, const char *path, size_t most_bytes)
@@ -663,7 +581,12 @@ static size_t find_route(const adept_serve_request *r, const char **allow, adept
     const char *method = strcmp(r->method, "HEAD") == 0 ? "GET" : r->method;
     bool gets = false, posts = false;
     for (size_t i = 0; i < N_ROUTES; i++) {
-        if (!path_matches(&routes[i], r->path)) continue;
+        const char *path = routes[i].path;
+        const size_t length = strlen(path);
+        const bool has_part = path[length - 1] == '/' && length > 1;
+        if (has_part ? strncmp(r->path, path, length) != 0 || !r->path[length] || strchr(r->path + length, '/')
+                     : strcmp(r->path, path) != 0)
+            continue;
         if (strcmp(routes[i].method, method) == 0) return i;
         gets = gets || strcmp(routes[i].method, "GET") == 0;
         posts = posts || strcmp(routes[i].method, "POST") == 0;
@@ -676,6 +599,28 @@ static size_t find_route(const adept_serve_request *r, const char **allow, adept
     adept_serve_refuse(p, ADEPT_SERVE_NOT_FOUND, "there is no %.200s here; GET /openapi.json says what there is",
                        r->path);
     return N_ROUTES;
+}
+
+/* By the body, if the route has one. */
+static bool answer(task *t, const route *r)
+{
+    const adept_serve_request *request = t->request;
+    atomic_uint *n_long = &t->server->n_long;
+    if (r->page) adept_buffer_add(&t->out->out, *r->page, *r->page_size);
+    if (!r->allowed) return r->page || r->answer(t);
+    t->end_ns = adept_clock_ns() + t->server->max_time_ns;
+    bool ok =
+        adept_serve_body_read(&t->body, request->body, request->body_size, r->allowed, &t->problem) && open_profile(t);
+    const bool counts = ok && r->takes_long; /* others that take long have threads left */
+    if (counts && atomic_fetch_add(n_long, 1) >= LONG_AT_ONCE)
+        ok = adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED,
+                                "%d searches of layouts or mixes are running; try again", LONG_AT_ONCE);
+    ok = ok && r->answer(t);
+    if (counts) atomic_fetch_sub(n_long, 1);
+    adept_serve_oracles_free(t->oracles);
+    adept_workload_free(t->profile);
+    adept_serve_body_free(&t->body);
+    return ok;
 }
 
 /* ---- replies ---- */
@@ -741,11 +686,15 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
     if (ok) {
         const route *r = &routes[out->route];
         out->content_type = r->content_type;
-        if (strcmp(r->method, "POST") == 0 && !is_type(request->content_type, type_of_body(r)))
-            ok = adept_serve_refuse(&t.problem, ADEPT_SERVE_WRONG_TYPE, "the body's Content-Type must be %s",
-                                    type_of_body(r));
+        const char *given = request->content_type;
+        const char *wanted = r->answer == answer_upload ? "application/octet-stream" : json;
+        const size_t length = strlen(wanted);
+        /* "application/json", with or without parameters */
+        const bool is_wanted = given && strncasecmp(given, wanted, length) == 0 && strchr("; \t", given[length]);
+        if (strcmp(r->method, "POST") == 0 && !is_wanted)
+            ok = adept_serve_refuse(&t.problem, ADEPT_SERVE_WRONG_TYPE, "the body's Content-Type must be %s", wanted);
         else
-            ok = r->answer(&t);
+            ok = answer(&t, r);
     }
     release(s, held);
     if (!ok) reply_problem(out, &w, &t.problem);

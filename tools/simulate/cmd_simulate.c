@@ -125,29 +125,10 @@ static adept_status parse_vary(adept_cli *cli, const char *option, char *text, v
     return ADEPT_OK;
 }
 
-static const char *part_name(size_t index)
-{
-    static const char *const names[] = {"time", "edp", "energy", "own"};
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
-}
-
-static const char *order_name(size_t index)
-{
-    static const char *const names[] = {"fcfs", "sjf", "edp", "energy", "own"};
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
-}
-
-static const char *limits_name(size_t index)
-{
-    static const char *const names[] = {"yes", "no", "own"};
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
-}
-
-static const char *fairness_name(size_t index)
-{
-    static const char *const names[] = {"fair", "printed"};
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
-}
+ADEPT_FILE_NAMES(part_name, "time", "edp", "energy", "own")
+ADEPT_FILE_NAMES(order_name, "fcfs", "sjf", "edp", "energy", "own")
+ADEPT_FILE_NAMES(limits_name, "yes", "no", "own")
+ADEPT_FILE_NAMES(fairness_name, "fair", "printed")
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is simulated:"},
@@ -164,8 +145,8 @@ static const adept_option_row rows[] = {
     {"rigid", NULL, 1, "Jobs run on the jobs file's \"rigid\" number of GPUs and batch only", ADEPT_OPT_FLAG,
      .at = AT(policy.is_rigid)},
     {"vary", "KEY=V1,V2,...", 1,
-     "A row for each value and policy: KEY is cap, rate (jobs/s) or cluster (files, in place of CLUSTER.json); several "
-     "keys make a grid",
+     "A row for each value and policy: KEY is cap, rate (jobs/s) or cluster (files, in place of CLUSTER.json); "
+     "several keys make a grid",
      ADEPT_OPT_PARSED, .at = AT(vary), .parse = parse_vary},
     {"horizon", "TIME", 1, "End after so long, \"10h\" (default: the jobs file's; of a trace when all have ended)",
      ADEPT_OPT_AMOUNT, .at = AT(horizon_s), .units = adept_suffix_times},
@@ -257,8 +238,7 @@ static adept_status write_csv(adept_cli *cli, const adept_simulate_job *job, con
             if (status == ADEPT_OK && csv.size > 0) fwrite(csv.data, 1, csv.size, file.stream);
         }
     adept_buffer_free(&csv);
-    adept_status ended = adept_file_end(&file, status == ADEPT_OK, &cli->err);
-    return status == ADEPT_OK ? ended : status;
+    return adept_file_end(&file, status, &cli->err);
 }
 
 static adept_status print_json(adept_cli *cli, FILE *out, const adept_comparison *c)
@@ -272,36 +252,20 @@ static adept_status print_json(adept_cli *cli, FILE *out, const adept_comparison
     return status;
 }
 
-/* @param c  NULL: what --vary makes */
-static adept_status print(adept_cli *cli, FILE *out, const adept_comparison *c, const adept_simulate_options *o)
-{
-    if (!c) return adept_simulate_vary(cli, out, o);
-    return o->json ? print_json(cli, out, c) : adept_report_simulation(cli, out, c, o->recommend);
-}
-
-/* Nothing is written over a baseline. */
-static adept_status write_baseline(adept_cli *cli, const adept_comparison *c, const char *path)
+/* @param path  NULL: standard output  @param c  NULL: what --vary makes */
+static adept_status write_report(adept_cli *cli, const char *path, const adept_comparison *c,
+                                 const adept_simulate_options *o, bool json)
 {
     adept_file_out file = {.stream = NULL};
-    struct stat st;
+    adept_status status = ADEPT_OK;
 
-    if (lstat(path, &st) == 0) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", path, strerror(EEXIST));
-    adept_status status = adept_file_begin(&file, path, &cli->err);
-    if (status == ADEPT_OK) status = print_json(cli, file.stream, c);
-    adept_status ended = adept_file_end(&file, status == ADEPT_OK, &cli->err);
-    return status == ADEPT_OK ? ended : status;
-}
-
-static adept_status write_report(adept_cli *cli, const adept_comparison *c, const adept_simulate_options *o)
-{
-    adept_file_out file;
-
-    if (!o->output || adept_cli_prints(o->output)) return print(cli, stdout, c, o);
-    adept_status status = adept_file_begin(&file, o->output, &cli->err);
+    if (path && !adept_cli_prints(path)) status = adept_file_begin(&file, path, &cli->err);
     if (status != ADEPT_OK) return status;
-    status = print(cli, file.stream, c, o);
-    adept_status ended = adept_file_end(&file, status == ADEPT_OK, &cli->err);
-    return status == ADEPT_OK ? ended : status;
+    FILE *out = file.stream ? file.stream : stdout;
+    status = !c     ? adept_simulate_vary(cli, out, o)
+             : json ? print_json(cli, out, c)
+                    : adept_report_simulation(cli, out, c, o->recommend);
+    return adept_file_end(&file, status, &cli->err);
 }
 
 static adept_status merge(adept_cli *cli, const adept_simulate_options *o)
@@ -314,7 +278,7 @@ static adept_status merge(adept_cli *cli, const adept_simulate_options *o)
         status = adept_result_read(&trees[i], o->words.words[i], &cli->err);
     if (status == ADEPT_OK)
         status = adept_comparison_merge(&c, (const cJSON *const *)trees, o->words.words, o->words.n, &cli->err);
-    if (status == ADEPT_OK) status = write_report(cli, &c, o);
+    if (status == ADEPT_OK) status = write_report(cli, o->output, &c, o, o->json);
     for (size_t i = 0; trees && i < o->words.n; i++)
         cJSON_Delete(trees[i]);
     free(trees);
@@ -328,15 +292,19 @@ static adept_status simulate(adept_cli *cli, void *options)
     adept_simulate_job job;
 
     if (o->merge) return merge(cli, o);
-    if (o->vary.n_clusters + o->vary.n_rates + o->vary.n_caps > 0) return write_report(cli, NULL, o);
+    if (o->vary.n_clusters + o->vary.n_rates + o->vary.n_caps > 0)
+        return write_report(cli, o->output, NULL, o, o->json);
     adept_status status = adept_simulate_read(cli, &job, o, NULL);
     if (status == ADEPT_OK) status = adept_simulate_make(cli, &job);
     if (status == ADEPT_OK && o->jobs_csv) status = write_csv(cli, &job, o->jobs_csv, false);
     if (status == ADEPT_OK && o->power_csv) status = write_csv(cli, &job, o->power_csv, true);
     if (status == ADEPT_OK && o->html)
         status = adept_simulation_write_page(cli, o->html, "Simulated policies", &job.comparison);
-    if (status == ADEPT_OK && o->baseline) status = write_baseline(cli, &job.comparison, o->baseline);
-    if (status == ADEPT_OK) status = write_report(cli, &job.comparison, o);
+    struct stat st; /* nothing is written over a baseline */
+    if (status == ADEPT_OK && o->baseline && lstat(o->baseline, &st) == 0)
+        status = adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", o->baseline, strerror(EEXIST));
+    if (status == ADEPT_OK && o->baseline) status = write_report(cli, o->baseline, &job.comparison, o, true);
+    if (status == ADEPT_OK) status = write_report(cli, o->output, &job.comparison, o, o->json);
     adept_simulate_job_free(&job);
     return status;
 }
@@ -347,16 +315,15 @@ const adept_command adept_command_simulate = {
     .usage = "CLUSTER.json JOBS --policy NAME[,NAME...]",
     .doc =
         "Simulate a cluster under scheduling policies: throughput, energy, completion times, missed deadlines, "
-        "fairness, power. "
-        "JOBS is a jobs file with arrivals, or a trace with --templates."
+        "fairness, power. JOBS is a jobs file with arrivals, or a trace with --templates."
         "\vExamples:\n"
         "  adept simulate cluster.json jobs.json --policy pollux,zeus --seeds 10\n"
         "  adept simulate cluster.json jobs.json --policy zeus --vary rate=0.003,0.005\n"
         "  adept simulate --merge part1.json part2.json --json -o all.json\n"
         "\n"
         "Policies: fcfs, easy (backfill), pollux (sjf), themis (fairshare), chronos (slack), zeus (edp), hades, "
-        "charon, aurachronos, "
-        "min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, policies and numbers.",
+        "charon, aurachronos, min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, "
+        "policies and numbers.",
     .size = sizeof(adept_simulate_options),
     .options = {.rows = rows, .init = init, .check = check},
     .arguments = {.takes = "CLUSTER.json and JOBS", .most = ADEPT_ANY_NUMBER, .at = AT(words)},

@@ -66,15 +66,6 @@ static adept_status make_streams(adept_cli *cli, adept_simulate_job *job)
     return ADEPT_OK;
 }
 
-static void take_idle_power(adept_cluster *c)
-{
-    for (size_t i = 0; i < c->n_types; i++)
-        c->types[i].idle_w = 0;
-    for (size_t i = 0; i < c->n_nodes; i++)
-        c->nodes[i].host_idle_w = c->nodes[i].host_busy_w = 0;
-    c->sleep_w = 0;
-}
-
 adept_status adept_simulate_read(adept_cli *cli, adept_simulate_job *job, const adept_simulate_options *o,
                                  const char *cluster)
 {
@@ -92,7 +83,12 @@ adept_status adept_simulate_read(adept_cli *cli, adept_simulate_job *job, const 
                                  &job->notes, &cli->err);
     free(loading.details);
     if (status != ADEPT_OK) return status;
-    if (o->no_idle) take_idle_power(&job->scenario.cluster);
+    adept_cluster *c = &job->scenario.cluster;
+    if (o->no_idle) c->sleep_w = 0;
+    for (size_t i = 0; o->no_idle && i < c->n_types; i++)
+        c->types[i].idle_w = 0;
+    for (size_t i = 0; o->no_idle && i < c->n_nodes; i++)
+        c->nodes[i].host_idle_w = c->nodes[i].host_busy_w = 0;
     if (o->policy.is_rigid && job->jobs->rigid_gpus == 0)
         return adept_cli_usage(cli, "--rigid: the jobs file has no \"rigid\" number of GPUs and batch");
     return ADEPT_OK;
@@ -110,11 +106,6 @@ typedef struct pool {
     adept_error err;
     adept_progress progress;
 } pool;
-
-static bool keeps_results(const adept_simulate_options *o)
-{
-    return o->jobs_csv || o->power_csv || o->html;
-}
 
 static adept_status run_one(pool *p, size_t number, adept_error *err)
 {
@@ -347,6 +338,7 @@ static void forget_streams(adept_simulate_job *job)
 adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
 {
     const adept_simulate_options *o = job->options;
+    const bool keeps_results = o->jobs_csv || o->power_csv || o->html;
     forget_runs(job);
     adept_status status = make_streams(cli, job);
 
@@ -355,13 +347,12 @@ adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
     if (status != ADEPT_OK) return status;
     size_t n_runs = o->policies.n * (size_t)o->seeds;
     const adept_policy **policies = calloc(o->policies.n, sizeof *policies);
-    if (keeps_results(o)) {
+    if (keeps_results) {
         job->results = calloc(n_runs, sizeof *job->results);
         job->drawn = calloc(o->policies.n, sizeof *job->drawn);
     }
     if (o->windows > 0) job->comparison.uncut = calloc(o->policies.n, sizeof *job->comparison.uncut);
-    if (!policies || (keeps_results(o) && (!job->results || !job->drawn)) ||
-        (o->windows > 0 && !job->comparison.uncut)) {
+    if (!policies || (keeps_results && (!job->results || !job->drawn)) || (o->windows > 0 && !job->comparison.uncut)) {
         free(policies);
         return adept_cli_no_memory(cli);
     }

@@ -32,15 +32,12 @@ static bool is_listed(const char *list, const char *name)
     return list == NULL || *list == '\0';
 }
 
-static bool is_open(const adept_slurm_place *p, const adept_slurm_fixed *fixed)
-{
-    return is_listed(fixed->partitions, p->partition) &&
-           (fixed->gres_type[0] == '\0' || strcmp(fixed->gres_type, p->gres_type) == 0);
-}
-
+/* By how many GPUs the job may have there: bits; 0: the place is not open to it. */
 static uint64_t open_gpus(const adept_slurm_place *p, const adept_slurm_wish *wish, const adept_slurm_fixed *fixed)
 {
     uint64_t mask = p->gpus;
+    if (!is_listed(fixed->partitions, p->partition)) return 0;
+    if (fixed->gres_type[0] != '\0' && strcmp(fixed->gres_type, p->gres_type) != 0) return 0;
     if (wish->gpus) mask &= wish->gpus;
     if (fixed->gpus > 0) mask &= UINT64_C(1) << (fixed->gpus - 1);
     return mask;
@@ -67,7 +64,7 @@ static bool collect(options *o, const adept_slurm_config *config, const adept_sl
     bool any = false;
     for (size_t i = 0; i < config->n_places; i++) {
         const adept_slurm_place *p = &config->places[i];
-        uint64_t gpus = is_open(p, fixed) ? open_gpus(p, wish, fixed) : 0;
+        uint64_t gpus = open_gpus(p, wish, fixed);
         any = any || gpus != 0;
         if (gpus && plan->oracles[i]) add_place(o, p, plan->oracles[i], gpus);
     }
@@ -188,22 +185,6 @@ static adept_status choose(adept_slurm_decision *out, const adept_slurm_config *
     return ADEPT_OK;
 }
 
-/* A board cannot keep a limit that its lowest clock exceeds: that is no option. */
-static void predict(options *o)
-{
-    (void)adept_predict_many(o->estimates, o->requests, o->n, NULL); /* each has its status */
-    for (size_t i = 0; i < o->n; i++)
-        if (o->what[i].limit_w > 0 && (o->estimates[i].notes & ADEPT_NOTE_ABOVE_LIMIT))
-            o->estimates[i].status = ADEPT_E_INFEASIBLE;
-}
-
-static adept_status nothing_open(bool any, const adept_slurm_plan *plan, adept_error *err)
-{
-    if (any) return adept_error_set(err, ADEPT_E_INFEASIBLE, "nothing can be predicted: %.900s", plan->why.message);
-    return adept_error_set(err, ADEPT_E_INFEASIBLE,
-                           "no placement agrees with the partition, type and number of GPUs that the job asks for");
-}
-
 adept_status adept_slurm_decide(adept_slurm_decision *out, const adept_slurm_config *config,
                                 const adept_slurm_plan *plan, const adept_slurm_wish *wish,
                                 const adept_slurm_fixed *fixed, adept_error *err)
@@ -220,9 +201,19 @@ adept_status adept_slurm_decide(adept_slurm_decision *out, const adept_slurm_con
         bool any = collect(&o, config, plan, wish, fixed);
         adept_goal goal = goal_of(config, wish, fixed);
         d.objective = goal.objective;
-        predict(&o);
-        status = o.n == 0 ? nothing_open(any, plan, err)
-                          : choose(&d, config, &o, &goal, goal.deadline_s != wish->deadline_s, err);
+        (void)adept_predict_many(o.estimates, o.requests, o.n, NULL); /* each has its status */
+        /* A board cannot keep a limit that its lowest clock exceeds: that is no option. */
+        for (size_t i = 0; i < o.n; i++)
+            if (o.what[i].limit_w > 0 && (o.estimates[i].notes & ADEPT_NOTE_ABOVE_LIMIT))
+                o.estimates[i].status = ADEPT_E_INFEASIBLE;
+        if (o.n > 0)
+            status = choose(&d, config, &o, &goal, goal.deadline_s != wish->deadline_s, err);
+        else if (any)
+            status = adept_error_set(err, ADEPT_E_INFEASIBLE, "nothing can be predicted: %.900s", plan->why.message);
+        else
+            status = adept_error_set(
+                err, ADEPT_E_INFEASIBLE,
+                "no placement agrees with the partition, type and number of GPUs that the job asks for");
     }
     free(o.what);
     free(o.requests);

@@ -29,12 +29,6 @@ static void append_number(text *t, const char *key, double value)
         append(t, " %s=unknown", key);
 }
 
-static const char *parameters_of(const adept_estimate *e)
-{
-    if (e->notes & ADEPT_NOTE_UNCALIBRATED) return "uncalibrated";
-    return e->notes & ADEPT_NOTE_TRANSFERRED ? "transferred" : "calibrated";
-}
-
 void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *d, const char *profile)
 {
     text t = {out, 0};
@@ -48,7 +42,10 @@ void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision
     append_number(&t, "power_w", d->verdict.power_w);
     append_number(&t, "energy_j", d->verdict.energy_j);
     append(&t, " objective=%s parameters=%s profile=%s", adept_slurm_objective_name(d->objective),
-           parameters_of(&d->estimate), profile);
+           d->estimate.notes & ADEPT_NOTE_UNCALIBRATED  ? "uncalibrated"
+           : d->estimate.notes & ADEPT_NOTE_TRANSFERRED ? "transferred"
+                                                        : "calibrated",
+           profile);
 }
 
 void adept_slurm_time_text(char out[32], double time_s)

@@ -47,14 +47,6 @@ char *adept_slurm_word(char **rest)
     return word;
 }
 
-static adept_status unknown_key(const adept_slurm_key *keys, const char *word, adept_error *err)
-{
-    char list[256] = "";
-    for (; keys->name; keys++)
-        strcat(strcat(list, *list ? ", " : ""), keys->name); /* our own words: they fit */
-    return adept_error_set(err, ADEPT_E_USAGE, "'%.40s' is none of %s", word, list);
-}
-
 adept_status adept_slurm_key_read(const adept_slurm_key **row, const adept_slurm_key *keys,
                                   int (*compare)(const char *, const char *), void *record, char *word,
                                   adept_error *err)
@@ -66,7 +58,12 @@ adept_status adept_slurm_key_read(const adept_slurm_key **row, const adept_slurm
     *sign = '\0';
     while (key->name && compare(key->name, word) != 0)
         key++;
-    if (!key->name) return unknown_key(keys, word, err);
+    if (!key->name) {
+        char list[256] = "";
+        for (key = keys; key->name; key++)
+            strcat(strcat(list, *list ? ", " : ""), key->name); /* our own words: they fit */
+        return adept_error_set(err, ADEPT_E_USAGE, "'%.40s' is none of %s", word, list);
+    }
     if (row) *row = key;
     return key->read((char *)record + key->at, key, sign + 1, err);
 }

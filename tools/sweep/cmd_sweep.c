@@ -163,14 +163,14 @@ typedef struct work {
         FILE *out;
         uint64_t stride;
     } page;
-    adept_status status;     /* of what became of the points */
+    adept_status status; /* of what became of the points */
     adept_progress progress;
 } work;
 
 static void work_free(work *w)
 {
     adept_progress_end(&w->progress);
-    adept_file_end(&w->file, false, NULL);
+    adept_file_end(&w->file, ADEPT_E_INTERNAL, NULL);
     adept_sweep_rows_free(&w->rows);
     adept_table_end(NULL, &w->shown.table, NULL);
     adept_sweep_cloud_free(&w->cloud);
@@ -266,14 +266,6 @@ static adept_workload_options with_lengths(const sweep_options *o)
     return base;
 }
 
-static adept_status check_tokens(adept_cli *cli, const work *w)
-{
-    const adept_job *job = &w->o->job.job;
-    const bool of_tokens = job->ttft_limit_s > 0 || job->tpot_limit_s > 0 || job->aim == ADEPT_AIM_TOKEN;
-    if (w->sweep.generates || !of_tokens) return ADEPT_OK;
-    return adept_cli_usage(cli, "--within-ttft, --within-tpot and --minimise energy_per_token need --mode generate");
-}
-
 static adept_status set_up(adept_cli *cli, work *w)
 {
     const sweep_options *o = w->o;
@@ -299,7 +291,11 @@ static adept_status set_up(adept_cli *cli, work *w)
     if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &base);
     w->passes = w->source; /* borrows all but what it makes */
     w->sweep.generates = status == ADEPT_OK && w->source.base->mode == ADEPT_MODE_GENERATE;
-    if (status == ADEPT_OK) status = check_tokens(cli, w);
+    const adept_job *job = &o->job.job;
+    const bool of_tokens = job->ttft_limit_s > 0 || job->tpot_limit_s > 0 || job->aim == ADEPT_AIM_TOKEN;
+    if (status == ADEPT_OK && of_tokens && !w->sweep.generates)
+        status =
+            adept_cli_usage(cli, "--within-ttft, --within-tpot and --minimise energy_per_token need --mode generate");
     if (status == ADEPT_OK) status = adept_sweep_job_begin(&w->o->job, &cli->err);
     if (status == ADEPT_OK && o->plot) status = adept_sweep_cloud_new(&w->cloud, &cli->err);
     if (status == ADEPT_OK) status = adept_sweep_answers_new(&w->answers, o->ignore_memory, &cli->err);
@@ -453,7 +449,7 @@ static adept_status end_output(adept_cli *cli, work *w)
         return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted after %" PRIu64 " of %" PRIu64 " points%s%s%s",
                                w->answers.points, w->size, o->output ? "; " : "", o->output ? o->output : "",
                                o->output ? " is not written" : "");
-    adept_status status = adept_file_end(&w->file, true, &cli->err);
+    adept_status status = adept_file_end(&w->file, ADEPT_OK, &cli->err);
     if (status == ADEPT_OK && o->plot) status = draw(cli, w);
     if (status == ADEPT_OK && o->html) status = write_page(cli, w);
     if (status == ADEPT_OK && reports(w)) status = print_report(cli, w);

@@ -1,5 +1,5 @@
 /** @file drive_points.c  Setting values, measuring, putting back. */
-#include "measure_rows.h"
+#include "measure_job.h"
 #include "progress.h"
 #include "sweep_drive.h"
 #include <inttypes.h>

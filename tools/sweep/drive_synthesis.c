@@ -103,17 +103,13 @@ static void put_row(adept_row_writer *w, const synthesis *s, const char *what, c
     adept_row_end(w);
 }
 
-static gained best_of(const program *p)
-{
-    return p->best < SIZE_MAX ? p->points[p->best] : (gained){.gain = NAN, .time = NAN};
-}
-
 static void put_programs(adept_row_writer *w, const synthesis *s)
 {
     gained mean = {.setting = "the best of each"};
 
     for (size_t i = 0; i < s->n; i++) {
-        const gained best = best_of(&s->programs[i]);
+        const program *p = &s->programs[i];
+        const gained best = p->best < SIZE_MAX ? p->points[p->best] : (gained){.gain = NAN, .time = NAN};
         mean.gain += best.gain / (double)s->n;
         mean.time += best.time / (double)s->n;
         put_row(w, s, s->programs[i].command, &best, best.is_noise ? "not known to be more than noise" : "");

@@ -85,17 +85,6 @@ static adept_text reason_of(const adept_driven *p)
 
 /* ---------------------------------------------------------------- text ------------------------------------------- */
 
-/* As people write it, with a unit where the number is large. */
-static void print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at)
-{
-    bool is_clock = strstr(axis->key, "clock") != NULL;
-
-    if (is_clock && at != ADEPT_SWEEP_UNVARIED)
-        snprintf(text, size, "%s", adept_units_si(axis->numbers[at], "Hz").s);
-    else
-        adept_sweep_print_value(text, size, axis, at);
-}
-
 static adept_text joule_seconds(double edp_js)
 {
     return adept_units_si(edp_js, "Js");
@@ -136,14 +125,6 @@ static adept_text spread_text(const adept_statistics *s, double value, adept_tex
     return adept_cell("%s (sd %.1f %%)", print(value).s, 100 * s->sd / s->mean);
 }
 
-/* Does some point know it? */
-static bool is_known(const answers *a, size_t component)
-{
-    for (uint64_t i = 0; i < a->drive->done; i++)
-        if (!isnan(compared(a, &a->drive->points[i])->energies_j[component])) return true;
-    return false;
-}
-
 static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index)
 {
     const adept_sweep *sweep = &a->drive->sweep;
@@ -156,7 +137,10 @@ static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index
     adept_row_begin(w);
     for (size_t i = 0; i < sweep->n_axes; i++) {
         adept_text text;
-        print_value(text.s, sizeof text.s, &sweep->axes[i], at[i]);
+        if (strstr(sweep->axes[i].key, "clock") && at[i] != ADEPT_SWEEP_UNVARIED) /* large: with a unit */
+            text = adept_units_si(sweep->axes[i].numbers[at[i]], "Hz");
+        else
+            adept_sweep_print_value(text.s, sizeof text.s, &sweep->axes[i], at[i]);
         snprintf(title, sizeof title, "%s%s", sweep->axes[i].words ? "" : ">", sweep->axes[i].key);
         adept_column_text(w, NULL, title, text.s);
     }
@@ -166,7 +150,10 @@ static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index
                       spread_text(&spent->taken.time_s, spent->time_s, adept_units_time).s);
     adept_column_number(w, NULL, ">power", adept_units_watt, spent->energy_j / spent->time_s);
     for (size_t c = 0; c < ADEPT_COMPONENTS && room > 0; c++) {
-        if (!is_known(a, c)) continue;
+        bool is_known = false; /* by some point */
+        for (uint64_t i = 0; i < a->drive->done && !is_known; i++)
+            is_known = !isnan(compared(a, &a->drive->points[i])->energies_j[c]);
+        if (!is_known) continue;
         snprintf(title, sizeof title, ">%s", adept_component_name(c));
         adept_column_number(w, NULL, title, adept_units_joule, spent->energies_j[c]);
         room--;
@@ -198,8 +185,7 @@ static adept_status print_text(adept_cli *cli, FILE *out, const answers *a)
             a->by_step ? "the mean of the steps that the command marked" : "whole runs of the command");
     adept_status status = adept_rows_end(cli, &rows, out);
     if (d->baseline < d->done)
-        fprintf(out, "\n%s gain: + is less %s than at the baseline; time: + is longer.%s\n",
-                adept_drive_gain_name(aim),
+        fprintf(out, "\n%s gain: + is less %s than at the baseline; time: + is longer.%s\n", adept_drive_gain_name(aim),
                 adept_aim_text(aim == ADEPT_AIM_TIME ? ADEPT_AIM_EDP : aim) + strlen("least "),
                 d->options->measure.repeat > 1 || a->by_step ? " *: more than runs of one setting differ by (95 %)"
                                                              : " --repeat tells what is noise");

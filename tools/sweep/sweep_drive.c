@@ -110,21 +110,6 @@ static const adept_option_row rows[] = {
     {0},
 };
 
-/* Standard output is for the result: what the command prints goes to standard error. */
-static int divert_output(void)
-{
-    fflush(stdout);
-    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-    return kept;
-}
-
-static void take_output_back(int kept)
-{
-    dup2(kept, STDOUT_FILENO);
-    close(kept);
-}
-
 /* Is it the point of --baseline? A key that it does not name does not vary there. */
 static bool is_baseline(const adept_drive *d, uint64_t index)
 {
@@ -168,9 +153,13 @@ static adept_status measure(adept_cli *cli, adept_drive *d)
     adept_status status = adept_sweep_size(&d->size, &d->sweep, &cli->err);
     if (status == ADEPT_OK) status = find_baseline(cli, d);
     if (status != ADEPT_OK) return status;
-    int kept = divert_output();
+    /* Standard output is for the result: what the command prints goes to standard error. */
+    fflush(stdout);
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
     status = adept_drive_points(cli, d);
-    take_output_back(kept);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
     if (d->done == 0) return status;
     adept_status reported =
         adept_drive_report(status == ADEPT_OK ? cli : &other, d); /* what was measured is not lost */
@@ -199,18 +188,17 @@ const adept_command adept_sweep_drive = {
     .name = "sweep",
     .usage = "--drive --vary KEY=VALUES... -- COMMAND...",
     .doc = "Set power limits, clocks or governors of this machine, measure a command at every point of the grid as "
-           "adept measure does, and say "
-           "which points are best: least time, least energy, least product of both, and the front between them."
+           "adept measure does, and say which points are best: least time, least energy, least product of both, and "
+           "the front between them."
            "\vExamples:\n"
            "  adept sweep --drive --vary power_limit_w=150:300:50 -- ./train\n"
            "  adept sweep --drive --vary clock=1.2GHz,1.4GHz --csv -o a.csv -- ./train\n"
-           "  adept sweep --drive --vary power_limit_w=150,250 --repeat 5 "
-           "--baseline power_limit_w=250 -- ./train\n"
+           "  adept sweep --drive --vary power_limit_w=150,250 --repeat 5 --baseline power_limit_w=250 -- ./train\n"
            "  adept sweep --restore\n"
            "\n"
-           "Setting needs root. What was set before is put back at the end, when the command fails, and at once on INT "
-           "or TERM; after "
-           "anything else by --restore or by the next --drive. What COMMAND prints goes to standard error.",
+           "Setting needs root. What was set before is put back at the end, when the command fails, and at once on "
+           "INT or TERM; after anything else by --restore or by the next --drive. What COMMAND prints goes to "
+           "standard error.",
     .size = sizeof(adept_drive_options),
     .options = {.rows = rows,
                 .init = init,
