@@ -86,7 +86,7 @@ static adept_status compile_pass(pass *p, const adept_placement *at, adept_error
     p->kernels = calloc(p->set.n + 1, sizeof *p->kernels);
     if (!p->kernels) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", p->set.n);
     for (size_t i = 0; i < p->set.n && status == ADEPT_OK; i++)
-        status = adept_operator_place(&p->kernels[i], &p->set.shapes[i], at->profile->precision, at->hw, err);
+        status = adept_operator_place(&p->kernels[i], &p->set.cases[i], at->profile->precision, at->hw, err);
     return status;
 }
 
@@ -304,7 +304,7 @@ static void add_kernels(state *s, const adept_operator_numbers *of_pass, bool gr
     for (size_t i = 0; i <= at->set.n; i++) {
         const adept_executions *executions = &at->set.executions[i];
         if (i < at->set.n)
-            adept_operator_time_of(&t, wanted, &at->kernels[i], s->theta, at->menus);
+            adept_operator_time_of(&t, wanted, &at->kernels[i], s->theta, at->menus, NULL);
         else
             adept_operator_optimizer_time(&t, wanted, of_pass, s->theta);
         if (n == 0) {

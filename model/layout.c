@@ -288,16 +288,13 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
     for (size_t i = 0; i < x->prof->n_ops; i++) {
         const adept_profile_op *op = &x->part.ops[i];
         for (size_t k = 0; k < op->n_kernels; k++) {
-            adept_operator_shape shape;
-            adept_operator_kernel placed;
             adept_timed_kernel t;
-            adept_status status = adept_operator_shape_of(&shape, op, &op->kernels[k], x->err);
-            if (status == ADEPT_OK) status = adept_operator_place(&placed, &shape, x->prof->precision, x->hw, x->err);
+            adept_status status = adept_operator_kernel_time(&t, op, &op->kernels[k], x->prof->precision, x->hw,
+                                                             plan->kernels.theta, plan->kernels.menus, x->err);
             if (status != ADEPT_OK) return status;
-            adept_operator_time_of(&t, NULL, &placed, plan->kernels.theta, plan->kernels.menus);
             const double slow = is_core[i] && is_misaligned(&op->kernels[k]) ? MISALIGNED : 1.0;
             const adept_span span = {slow * t.clocked_s, slow * (t.time_s - t.clocked_s)};
-            add_span(&x->of_op[i].pass[op->kernels[k].pass], &span, shape.repeats);
+            add_span(&x->of_op[i].pass[op->kernels[k].pass], &span, t.repeats);
         }
     }
     for (size_t i = 0; i < p->n_operators; i++) {

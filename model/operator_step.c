@@ -88,40 +88,48 @@ static double latency_share(const adept_kernel_case *c, const double *theta)
     return adept_kernel_waits(c) ? theta[ADEPT_OP_mem_core_share] : 0.0;
 }
 
-void adept_operator_put_time(adept_timed_kernel *out, const adept_operator_kernel *k, const adept_kernel_time *t,
-                             const adept_kernel_time *on_alus, const double *theta)
-{
-    bool faster = on_alus->time_s < t->time_s;
-    const adept_kernel_time *best = faster ? on_alus : t;
-    *out = (adept_timed_kernel){k->unit,
-                                best->time_s,
-                                best->core_s,
-                                best->core_s + latency_share(&k->work, theta) * (best->time_s - best->core_s),
-                                faster ? k->on_alus_flops : k->simt_flops,
-                                faster ? 0.0 : k->tensor_flops,
-                                k->work.bytes,
-                                best->executed};
-}
-
 void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes, const adept_operator_kernel *k,
-                            const double *theta, const adept_tile_menu *menus)
+                            const double *theta, const adept_tile_menu *menus, adept_cached_kernel known[2])
 {
     adept_kernel_gradient g;
+    adept_operator_kernel on_alus;
     if (slopes) memset(&g, 0, sizeof g);
-    adept_kernel_time t = adept_kernel_law(&k->work, theta, menus, 1.0, slopes ? &g : NULL);
-    adept_kernel_time alus = k->or_alus ? adept_kernel_law(&k->on_alus, theta, menus, 1.0, NULL) : t;
-    adept_operator_put_time(out, k, &t, &alus, theta);
-    if (!slopes) return;
-    if (alus.time_s < t.time_s) {
-        memset(&g, 0, sizeof g);
-        adept_kernel_law(&k->on_alus, theta, menus, 1.0, &g);
+    adept_kernel_time t = known ? adept_kernel_cache_time(&known[0], &k->work, &k->gpu, theta, menus)
+                                : adept_kernel_law(&k->work, &k->gpu, theta, menus, 1.0, slopes ? &g : NULL);
+    if (k->or_alus_flops_per_s > 0.0) {
+        on_alus = adept_operator_on_alus(k);
+        adept_kernel_time other =
+            known ? adept_kernel_cache_time(&known[1], &on_alus.work, &on_alus.gpu, theta, menus)
+                  : adept_kernel_law(&on_alus.work, &on_alus.gpu, theta, menus, 1.0, NULL);
+        if (other.time_s < t.time_s) {
+            t = other;
+            k = &on_alus;
+            if (slopes) memset(&g, 0, sizeof g);
+            if (slopes) adept_kernel_law(&k->work, &k->gpu, theta, menus, 1.0, &g);
+        }
     }
+    double share = latency_share(&k->work, theta);
+    *out = (adept_timed_kernel){k->work.unit,  t.time_s,        t.core_s,      t.core_s + share * (t.time_s - t.core_s),
+                                k->simt_flops, k->tensor_flops, k->work.bytes, t.executed,
+                                k->work.repeats};
+    if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     memcpy(slopes->time_s, g.time_s, sizeof g.time_s);
-    double share = latency_share(&k->work, theta);
     for (int i = 0; i < ADEPT_KP_COUNT; i++)
         slopes->clocked_s[i] = g.core_s[i] + share * (g.time_s[i] - g.core_s[i]);
     if (adept_kernel_waits(&k->work)) slopes->clocked_s[ADEPT_OP_mem_core_share] = out->time_s - out->core_s;
+}
+
+adept_status adept_operator_kernel_time(adept_timed_kernel *out, const adept_profile_op *op, const adept_kernel *k,
+                                        adept_precision precision, const adept_hwprofile *hw, const double *theta,
+                                        const adept_tile_menu *menus, adept_error *err)
+{
+    adept_kernel_case c;
+    adept_operator_kernel placed;
+    adept_status status = adept_kernel_case_of(&c, op, k, err);
+    if (status == ADEPT_OK) status = adept_operator_place(&placed, &c, precision, hw, err);
+    if (status == ADEPT_OK) adept_operator_time_of(out, NULL, &placed, theta, menus, NULL);
+    return status;
 }
 
 /* Its kernels go from tensor to tensor. @param of_device  NULL, or: the device memory's share of the sum of fourth
@@ -143,7 +151,8 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
     bool computes = n->optimizer_double_s > memory_s;
     double core_s = computes ? n->optimizer_double_s : 0.0;
     *out = (adept_timed_kernel){
-        ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, core_s, n->optimizer_flops, 0.0, n->optimizer_bytes, 1.0};
+        ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, core_s, n->optimizer_flops, 0.0, n->optimizer_bytes,
+        1.0, 1.0};
     if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     if (computes) return;

@@ -208,15 +208,12 @@ static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_ker
     if (cache) adept_kernel_cache_at(cache, &at->hw->specs);
     for (size_t i = 0; i < set->n; i++) {
         adept_operator_kernel placed;
-        const bool streams =
-            set->shapes[i].unit == ADEPT_UNIT_ALU && set->shapes[i].work.family >= ADEPT_PRODUCT_FAMILIES;
+        const adept_kernel_case *c = &set->cases[i];
+        const bool streams = c->unit == ADEPT_UNIT_ALU && c->family >= ADEPT_PRODUCT_FAMILIES;
         if (cache && (streams ? cache->same_streams : cache->same_products)) continue;
-        adept_status status = adept_operator_place(&placed, &set->shapes[i], at->profile->precision, at->hw, err);
+        adept_status status = adept_operator_place(&placed, c, at->profile->precision, at->hw, err);
         if (status != ADEPT_OK) return status;
-        if (cache)
-            adept_kernel_cache_time(&timed[i], cache, i, &placed, k->theta, k->menus);
-        else
-            adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus);
+        adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus, cache ? &cache->kernels[2 * i] : NULL);
     }
     if (cache) cache->is_timed = true;
     return ADEPT_OK;
@@ -285,11 +282,11 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     if (status == ADEPT_OK) {
         end_list(k);
         for (size_t i = 0; i < set->n; i++) {
-            const adept_operator_shape *shape = &set->shapes[i];
-            double left_out = shape->matrix_flops / shape->repeats * (1.0 - timed[i].executed);
+            const adept_kernel_case *c = &set->cases[i];
+            double left_out = c->counted_matrix_flops / c->repeats * (1.0 - timed[i].executed);
             if (left_out != 0.0)
                 plan->left_out_s += adept_executions_all(&set->executions[i]) * left_out /
-                                    plan->placed.peaks.flops_per_s[shape->unit][shape->dtype];
+                                    plan->placed.peaks.flops_per_s[c->unit][c->dtype];
         }
         describe(plan, at->profile, plan->placed.work.gradient_bytes);
     }

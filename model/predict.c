@@ -315,16 +315,13 @@ adept_status adept_plan_op(adept_op_prediction *out, const adept_plan *plan, con
     const adept_board *board = &known->list.board;
     double time_s = 0.0, memory_s = 0.0, energy_j = 0.0;
     for (size_t i = 0; i < op->n_kernels; i++) {
-        adept_operator_shape shape;
-        adept_operator_kernel k;
         adept_timed_kernel t;
-        adept_status status = adept_operator_shape_of(&shape, op, &op->kernels[i], err);
-        if (status == ADEPT_OK) status = adept_operator_place(&k, &shape, prof->precision, plan->hw, err);
+        adept_status status = adept_operator_kernel_time(&t, op, &op->kernels[i], prof->precision, plan->hw,
+                                                         known->theta, known->menus, err);
         if (status != ADEPT_OK) return status;
-        adept_operator_time_of(&t, NULL, &k, known->theta, known->menus);
         if (!(t.time_s > 0.0)) continue;
         const adept_clocked_kernel x = adept_timed_kernel_at(&t, board, step->clock_ratio);
-        double executions = (double)prof->grad_accum * (double)op->count * shape.repeats;
+        double executions = (double)prof->grad_accum * (double)op->count * t.repeats;
         time_s += executions * x.time_s;
         memory_s += executions * x.memory_s;
         energy_j += executions * x.energy_j;

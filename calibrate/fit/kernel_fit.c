@@ -120,9 +120,10 @@ static adept_status choose_tiles(const adept_kernel_problem *p, adept_tile_menu 
 static double roofline_s(const adept_kernel_row *row)
 {
     const adept_kernel_case *c = &row->work;
+    const adept_kernel_gpu *gpu = &row->on;
     double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, c->causal, 1.0) : c->n;
-    double product_s = 2.0 * c->m * keys * c->k * c->batch / c->flops_per_s;
-    return fmax(fmax(product_s, c->alu_flops / c->alu_flops_per_s), c->bytes / c->bytes_per_s);
+    double product_s = 2.0 * c->m * keys * c->k * c->batch / gpu->flops_per_s;
+    return fmax(fmax(product_s, c->alu_flops / gpu->alu_flops_per_s), c->bytes / gpu->bytes_per_s);
 }
 
 /* Measured over roofline, the median: the factor that makes the roofline's absolute log error smallest. */
@@ -245,7 +246,7 @@ static double call_s(double kernel_s, double earlier, const adept_kernel_overhea
 
 double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kernel_row *row)
 {
-    double kernel_s = adept_kernel_law(&row->work, fit->theta, fit->menus, 0.0, NULL).time_s;
+    double kernel_s = adept_kernel_law(&row->work, &row->on, fit->theta, fit->menus, 0.0, NULL).time_s;
     return call_s(kernel_s, row->earlier, &fit->overhead[row->work.family][row->gpu]);
 }
 
@@ -284,7 +285,7 @@ static double add_row(const adept_kernel_problem *p, size_t r, const double *the
     double weight = p->weights ? p->weights[r] : 1.0;
     adept_kernel_gradient by_theta;
     if (gradient) memset(&by_theta, 0, sizeof by_theta);
-    double kernel_s = adept_kernel_law(&row->work, theta, menus, 1.0, gradient ? &by_theta : NULL).time_s;
+    double kernel_s = adept_kernel_law(&row->work, &row->on, theta, menus, 1.0, gradient ? &by_theta : NULL).time_s;
     double predicted_s = call_s(kernel_s, row->earlier, o), log_ratio = log(predicted_s / row->time_s);
     double rounded = sqrt(log_ratio * log_ratio + p->smoothing * p->smoothing);
     if (!gradient) return weight * rounded;
