@@ -26,13 +26,6 @@ static void find_winograd(adept_kernel_case *c, const adept_kernel *k)
     c->channels_out = k->n;
 }
 
-/* What is rounded up later. */
-static double without_rounding(double x)
-{
-    double whole = nearbyint(x);
-    return fabs(x - whole) <= WHOLE_TOLERANCE * fmax(1.0, fabs(x)) ? whole : x;
-}
-
 /* Products of a recurrent layer: one launch per time step, counted together. */
 static double launches_of(const adept_kernel *k)
 {
@@ -93,11 +86,6 @@ static bool is_product(const adept_kernel *k)
     return k->family < ADEPT_PRODUCT_FAMILIES;
 }
 
-static bool has_dimensions(const adept_kernel *k)
-{
-    return k->unit != ADEPT_UNIT_ALU && k->flops > 0.0 && k->m > 0.0 && k->n > 0.0 && k->k > 0.0 && k->batch > 0.0;
-}
-
 /* Beyond this no sum, product or fourth power of the law stays a number. */
 #define MOST 1e30
 
@@ -113,7 +101,8 @@ adept_status adept_kernel_case_of(adept_kernel_case *c, const adept_profile_op *
                                   adept_error *err)
 {
     memset(c, 0, sizeof *c); /* padding too: equal kernels are found by their bytes */
-    if (is_product(k) && !has_dimensions(k))
+    if (is_product(k) &&
+        !(k->unit != ADEPT_UNIT_ALU && k->flops > 0.0 && k->m > 0.0 && k->n > 0.0 && k->k > 0.0 && k->batch > 0.0))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: a product of %s has no dimensions", op->path);
     c->repeats = is_product(k) ? launches_of(k) : 1.0;
     c->unit = k->unit;
@@ -136,7 +125,10 @@ adept_status adept_kernel_case_of(adept_kernel_case *c, const adept_profile_op *
          * the input gradient of a strided convolution, most of whose taps meet no output, the mean. Library kernels
          * read operand rows along k in the forward pass of a linear layer only. */
         c->m = k->m, c->n = k->n, c->batch = k->batch;
-        c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
+        /* What is rounded up later. */
+        double x = k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch);
+        double whole = nearbyint(x);
+        c->k = fabs(x - whole) <= WHOLE_TOLERANCE * fmax(1.0, fabs(x)) ? whole : x;
         if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = k->k * c->element_bytes;
         if (c->family == ADEPT_FAMILY_CONV) find_winograd(c, k);
         if (c->family == ADEPT_FAMILY_ATTENTION) c->width = k->k, c->causal = k->causal;
@@ -150,13 +142,6 @@ adept_status adept_kernel_case_of(adept_kernel_case *c, const adept_profile_op *
 double adept_streaming_sms(const adept_hwprofile *hw)
 {
     return strcmp(hw->vendor, "NVIDIA") == 0 ? hw->specs.sm_count : 0.0;
-}
-
-/* Attention in one kernel has TF32 for none of its operands: PyTorch's takes 32 bits at the rate of ALUs and below. On
- * an H200 that of steps of ViT, GPT-2 and a Llama in TF32 takes 10 to 21 TFLOP/s, and in FP32 as long. */
-static adept_precision precision_of(const adept_kernel_case *c, adept_precision precision)
-{
-    return c->family == ADEPT_FAMILY_ATTENTION && precision == ADEPT_TF32 ? ADEPT_FP32 : precision;
 }
 
 adept_kernel_gpu adept_kernel_gpu_of(const adept_hwprofile *hw)
@@ -183,8 +168,12 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_kernel
         adept_peak_flops_per_s(&gpu->alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, of->dtype, err);
     if (status == ADEPT_OK && of->unit != ADEPT_UNIT_ALU) {
         bool tensor = false, on_units = false;
-        status = product_peak(&gpu->flops_per_s, &tensor, hw, precision_of(c, precision), of->unit, of->dtype,
-                              gpu->alu_flops_per_s, err);
+        /* Attention in one kernel has TF32 for none of its operands: PyTorch's takes 32 bits at the rate of ALUs and
+         * below. On an H200 that of steps of ViT, GPT-2 and a Llama in TF32 takes 10 to 21 TFLOP/s, and in FP32 as
+         * long. */
+        status = product_peak(&gpu->flops_per_s, &tensor, hw,
+                              c->family == ADEPT_FAMILY_ATTENTION && precision == ADEPT_TF32 ? ADEPT_FP32 : precision,
+                              of->unit, of->dtype, gpu->alu_flops_per_s, err);
         if (status == ADEPT_OK && tensor && precision == ADEPT_TF32 && of->dtype == ADEPT_F32 &&
             of->family < ADEPT_TILED_FAMILIES) {
             status = product_peak(&out->or_alus_flops_per_s, &on_units, hw, ADEPT_FP32, of->unit, of->dtype,

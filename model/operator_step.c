@@ -24,20 +24,13 @@ adept_status adept_operator_check_saturation(const char *name, adept_error *err)
  * (data/measurements/h200-sxm-141gb/optimizers.csv). A CUDA graph has its counts on the GPU. */
 #define NUMBERS_IN_TENSORS 15.0
 
-/* A fused multiply and add is two FLOPs. */
-static double double_s(double operations, const adept_specs *specs)
-{
-    return operations > 0.0 && specs->vector_fp64_flops_per_s > 0.0
-               ? operations / (0.5 * specs->vector_fp64_flops_per_s)
-               : 0.0;
-}
-
 adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_hwprofile *hw)
 {
     const adept_specs *specs = &hw->specs;
     const adept_work *work = &placed->work;
     const double passes = placed->numbers.pass[ADEPT_PASS_PASSES];
     adept_operator_numbers n = {
+        /* A fused multiply and add is two FLOPs. */
         .passes = passes,
         .launches = {passes * work->kernels[ADEPT_FORWARD], passes * work->kernels[ADEPT_BACKWARD],
                      work->optimizer.kernels},
@@ -50,7 +43,9 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .bytes_per_s = specs->mem_bytes_per_s,
         .flight_sms = adept_streaming_sms(hw),
         .optimizer_streams = work->optimizer.streams,
-        .optimizer_double_s = double_s(work->optimizer.double_operations, specs),
+        .optimizer_double_s = work->optimizer.double_operations > 0.0 && specs->vector_fp64_flops_per_s > 0.0
+                                  ? work->optimizer.double_operations / (0.5 * specs->vector_fp64_flops_per_s)
+                                  : 0.0,
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
         .tdp_w = specs->tdp_w,
         .rests = adept_board_rests(specs),
@@ -81,13 +76,6 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
 
 /* ---- one kernel at full clock ---- */
 
-/* What a kernel reads next it asks for after a latency that follows the core clock, unless many bytes are in flight: a
- * product waits for each tile, a normalisation for each row, a stream for nothing. */
-static double latency_share(const adept_kernel_case *c, const double *theta)
-{
-    return adept_kernel_waits(c) ? theta[ADEPT_OP_mem_core_share] : 0.0;
-}
-
 void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes, const adept_operator_kernel *k,
                             const double *theta, const adept_tile_menu *menus, adept_cached_kernel known[2])
 {
@@ -108,7 +96,9 @@ void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes,
             if (slopes) adept_kernel_law(&k->work, &k->gpu, theta, menus, 1.0, &g);
         }
     }
-    double share = latency_share(&k->work, theta);
+    /* What a kernel reads next it asks for after a latency that follows the core clock, unless many bytes are in
+     * flight: a product waits for each tile, a normalisation for each row, a stream for nothing. */
+    double share = adept_kernel_waits(&k->work) ? theta[ADEPT_OP_mem_core_share] : 0.0;
     *out = (adept_timed_kernel){k->work.unit,  t.time_s,        t.core_s,      t.core_s + share * (t.time_s - t.core_s),
                                 k->simt_flops, k->tensor_flops, k->work.bytes, t.executed,
                                 k->work.repeats};

@@ -200,15 +200,6 @@ static bool flag(reader *r, int column)
     return value == 1.0;
 }
 
-static void read_rows_operator(reader *r, adept_kernel_case *c, const row_operator *op)
-{
-    double rows = number(r, COLUMN_B, 1, true), length = number(r, COLUMN_H, 1, true);
-    c->family = op->family;
-    c->bytes = op->tensors * rows * length * c->element_bytes;
-    c->alu_flops = op->flops * rows * length;
-    c->row_elements = op->family == ADEPT_FAMILY_STREAM ? 0.0 : length;
-}
-
 static void read_operator(reader *r, adept_kernel_row *row)
 {
     const char *op = row->op;
@@ -246,7 +237,12 @@ static void read_operator(reader *r, adept_kernel_row *row)
     }
     for (size_t i = 0; i < sizeof row_operators / sizeof row_operators[0]; i++) {
         if (strcmp(op, row_operators[i].name) != 0) continue;
-        read_rows_operator(r, &row->work, &row_operators[i]);
+        const row_operator *of = &row_operators[i];
+        double rows = number(r, COLUMN_B, 1, true), length = number(r, COLUMN_H, 1, true);
+        row->work.family = of->family;
+        row->work.bytes = of->tensors * rows * length * row->work.element_bytes;
+        row->work.alu_flops = of->flops * rows * length;
+        row->work.row_elements = of->family == ADEPT_FAMILY_STREAM ? 0.0 : length;
         return;
     }
     FAIL(r, "column op: unknown operator \"%s\"", r->op);

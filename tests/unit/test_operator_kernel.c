@@ -52,7 +52,7 @@ static void batched_products(void **state)
                              ADEPT_TF32);
     placed_kernel k = kernel(p, "aten::bmm", ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_TENSOR, 8, 4, 8, 6);
-    assert_int_equal(k.k.unit, ADEPT_UNIT_GEMM);
+    assert_int_equal(k.k.work.unit, ADEPT_UNIT_GEMM);
     assert_true(k.k.work.pitch_bytes == 0);
     assert_true(k.k.gpu.flops_per_s == 80e12 && k.k.tensor_flops == 2 * 6 * 2 * 8 * 4 * 8 && k.k.simt_flops == 0);
     k = kernel(p, "aten::bmm", ADEPT_BACKWARD, 0);
@@ -109,7 +109,7 @@ static void fused_attention(void **state)
                              ADEPT_AMP_FP16);
     placed_kernel k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_ATTENTION, 64, 64, 32, 6);
-    assert_true(k.k.work.width == 16 && k.k.work.causal == 0 && k.k.unit == ADEPT_UNIT_GEMM);
+    assert_true(k.k.work.width == 16 && k.k.work.causal == 0 && k.k.work.unit == ADEPT_UNIT_GEMM);
     assert_true(k.k.work.element_bytes == 2 && k.k.gpu.flops_per_s == 160e12);
     assert_true(k.k.tensor_flops == 2 * 64 * 64 * 32 * 6);
     k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_BACKWARD, 1); /* after the row sums */
