@@ -27,15 +27,10 @@ static double stored_share(const adept_cost *cost, const adept_tensor *t)
     return bytes > 0 ? adept_cost_stored_bytes(cost, t) / bytes : 1;
 }
 
-/* Values that are a part of the keys are read with them: the latent of DeepSeek's cache. */
-static bool is_part(const adept_tensor *v, const adept_tensor *k)
-{
-    return v && k && v->storage >= 0 && v->storage == k->storage;
-}
-
 static traffic measure(const adept_cost *cost, const adept_attention_sizes *a)
 {
     double size = adept_dtype_bytes(a->dtype), matrices = a->batch * a->heads, given = a->batch * a->kv_heads;
+    /* Values that are a part of the keys are read with them: the latent of DeepSeek's cache. */
     return (traffic){.matrices = matrices,
                      .scores = matrices * a->queries * a->keys,
                      .score_bytes = matrices * a->queries * a->keys * size,
@@ -45,8 +40,9 @@ static traffic measure(const adept_cost *cost, const adept_attention_sizes *a)
                      .v = matrices * a->keys * a->value_width * size,
                      .out = matrices * a->queries * a->value_width * size,
                      .k_given = given * a->keys * a->width * size * stored_share(cost, a->k),
-                     .v_given =
-                         is_part(a->v, a->k) ? 0 : given * a->keys * a->value_width * size * stored_share(cost, a->v),
+                     .v_given = (a->v && a->k && a->v->storage >= 0 && a->v->storage == a->k->storage)
+                                    ? 0
+                                    : given * a->keys * a->value_width * size * stored_share(cost, a->v),
                      .mask = a->mask ? adept_tensor_unique_bytes(a->mask) : 0};
 }
 
@@ -92,20 +88,6 @@ static void fused_kernel(adept_cost *cost, adept_pass pass, const adept_attentio
                                             .causal = a->causal ? 1 + a->before : 0});
 }
 
-static void fused_backward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t, double flops_per_score)
-{
-    double out_elements = t->rows * a->value_width, row_bytes = t->rows * STATISTIC_BYTES;
-    /* row sums of dO * O, then one kernel: Q K^T again, dP = dO V^T, dV = P^T dO, dQ = dS K, dK = dS^T Q */
-    alu(cost, ADEPT_BACKWARD, a, out_elements, 2 * out_elements, 2 * t->out, row_bytes);
-    double written = t->q + t->k + t->v;
-    if (adept_cost_wants_grad(cost, a->mask)) written += t->score_bytes;
-    fused_kernel(cost, ADEPT_BACKWARD, a, t, 3 * a->width + 2 * a->value_width, 2 * flops_per_score * t->scores,
-                 t->q + t->k_given + t->v_given + t->out + 2 * row_bytes + t->mask, written);
-    group_sum(cost, a, t->k, t->k_given);
-    group_sum(cost, a, t->v, t->v_given);
-    mask_gradient(cost, a, t);
-}
-
 void adept_attention_fused(adept_cost *cost, const adept_attention_sizes *a, const adept_tensor *out,
                            const adept_tensor *statistics)
 {
@@ -116,7 +98,16 @@ void adept_attention_fused(adept_cost *cost, const adept_attention_sizes *a, con
                  t.q + t.k_given + t.v_given + t.mask, t.out + row_bytes);
     if (a->causal) adept_cost_note_causal(cost);
     if (!adept_cost_backward(cost)) return;
-    fused_backward(cost, a, &t, flops_per_score);
+    double out_elements = t.rows * a->value_width;
+    /* row sums of dO * O, then one kernel: Q K^T again, dP = dO V^T, dV = P^T dO, dQ = dS K, dK = dS^T Q */
+    alu(cost, ADEPT_BACKWARD, a, out_elements, 2 * out_elements, 2 * t.out, row_bytes);
+    double written = t.q + t.k + t.v;
+    if (adept_cost_wants_grad(cost, a->mask)) written += t.score_bytes;
+    fused_kernel(cost, ADEPT_BACKWARD, a, &t, 3 * a->width + 2 * a->value_width, 2 * flops_per_score * t.scores,
+                 t.q + t.k_given + t.v_given + t.out + 2 * row_bytes + t.mask, written);
+    group_sum(cost, a, t.k, t.k_given);
+    group_sum(cost, a, t.v, t.v_given);
+    mask_gradient(cost, a, &t);
     adept_cost_save(cost, a->q);
     adept_cost_save(cost, a->k);
     adept_cost_save(cost, a->v);

@@ -112,20 +112,6 @@ void adept_layout_expand(adept_call *c, adept_layout *l, int ndim, const int64_t
     *l = out;
 }
 
-/* A parameter may be part of a larger memory, of which the file says nothing. */
-static void check_memory(adept_call *c, const adept_tensor *self, const adept_layout *l)
-{
-    double last = (double)l->offset;
-    bool is_empty = false;
-    for (int d = 0; d < l->ndim; d++) {
-        last += (double)(l->dims[d] - 1) * (double)l->strides[d];
-        is_empty = is_empty || l->dims[d] == 0;
-    }
-    double needed = (last + 1.0) * adept_dtype_bytes(self->dtype), there = adept_call_memory_bytes(c, self);
-    adept_call_refuse(c, !is_empty && self->param < 0 && needed > there,
-                      "as_strided: sizes, strides and offset need %.0f bytes of memory, there are %.0f", needed, there);
-}
-
 int adept_layout_dim(adept_call *c, const char *name, int64_t fallback, const adept_layout *l)
 {
     return adept_call_dim(c, adept_arg_int(c, name, fallback), l->ndim);
@@ -192,7 +178,19 @@ void adept_layout_as_strided(adept_call *c, adept_layout *l)
     if (adept_call_ok(c) && out.offset < 0) adept_call_fail(c, "as_strided: negative offset");
     for (int d = 0; d < out.ndim && adept_call_ok(c); d++)
         if (out.dims[d] < 0 || out.strides[d] < 0) adept_call_fail(c, "as_strided: negative size or stride");
-    if (adept_call_ok(c)) check_memory(c, self, &out);
+    if (adept_call_ok(c)) {
+        /* A parameter may be part of a larger memory, of which the file says nothing. */
+        double last = (double)out.offset;
+        bool is_empty = false;
+        for (int d = 0; d < out.ndim; d++) {
+            last += (double)(out.dims[d] - 1) * (double)out.strides[d];
+            is_empty = is_empty || out.dims[d] == 0;
+        }
+        double needed = (last + 1.0) * adept_dtype_bytes(self->dtype), there = adept_call_memory_bytes(c, self);
+        adept_call_refuse(c, !is_empty && self->param < 0 && needed > there,
+                          "as_strided: sizes, strides and offset need %.0f bytes of memory, there are %.0f", needed,
+                          there);
+    }
     if (adept_call_ok(c)) *l = out;
 }
 
@@ -231,17 +229,6 @@ bool adept_layout_reshape(const adept_layout *from, int ndim, const int64_t *dim
     return view == -1;
 }
 
-static void fail_sizes(adept_call *c, int64_t numel, int ndim, const int64_t *dims)
-{
-    char text[200] = "";
-    size_t used = 0;
-    for (int d = 0; d < ndim && used < sizeof text; d++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId64, d ? ", " : "", dims[d]);
-    adept_call_fail(
-        c, "%s: cannot arrange %" PRId64 " elements as [%s]; a size may have been fixed when the model was traced",
-        strrchr(adept_call_op(c), ':') + 1, numel, text);
-}
-
 void adept_layout_infer(adept_call *c, int64_t numel, int ndim, int64_t *dims)
 {
     int64_t product = 1;
@@ -255,8 +242,15 @@ void adept_layout_infer(adept_call *c, int64_t numel, int ndim, int64_t *dims)
     }
     if (fits && open >= 0 && product > 0 && numel % product == 0)
         dims[open] = numel / product;
-    else if (!fits || open >= 0 || product != numel)
-        fail_sizes(c, numel, ndim, dims);
+    else if (!fits || open >= 0 || product != numel) {
+        char text[200] = "";
+        size_t used = 0;
+        for (int d = 0; d < ndim && used < sizeof text; d++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId64, d ? ", " : "", dims[d]);
+        adept_call_fail(
+            c, "%s: cannot arrange %" PRId64 " elements as [%s]; a size may have been fixed when the model was traced",
+            strrchr(adept_call_op(c), ':') + 1, numel, text);
+    }
 }
 
 /* ---------------------------------------------------------------- memory formats ---------------- */

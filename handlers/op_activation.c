@@ -147,22 +147,6 @@ static void cost_clamp(adept_call *c, adept_cost *cost, const adept_tensor *self
         if (bounds[i]) adept_elem_save_input(c, cost, bounds[i]);
 }
 
-/* One kernel for both gradients: the weight's has the shape of self first and is then summed. */
-static void cost_prelu(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
-{
-    const adept_tensor *weight = adept_elem_tensor_at(c, 1);
-    double n = (double)adept_tensor_numel(self);
-    adept_elem_forward(cost, out, prelu.flops, adept_elem_read(self) + adept_elem_read(weight));
-    if (!adept_cost_backward(cost)) return;
-    bool both = adept_cost_wants_grad(cost, weight);
-    adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){2 * prelu.flops, 1, 1 + both, 1},
-                     adept_elem_read(self) + adept_elem_read(weight));
-    if (both && n > (double)adept_tensor_numel(weight))
-        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, adept_tensor_bytes(out), adept_tensor_bytes(weight));
-    adept_elem_save_input(c, cost, self);
-    adept_elem_save_input(c, cost, weight);
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const activation *row = adept_call_data(c);
@@ -173,7 +157,20 @@ static void cost(adept_call *c, adept_cost *cost)
         return;
     }
     if (row == &prelu) {
-        cost_prelu(c, cost, self, out);
+        /* One kernel for both gradients: the weight's has the shape of self first and is then summed. */
+        const adept_tensor *weight = adept_elem_tensor_at(c, 1);
+        double n = (double)adept_tensor_numel(self);
+        adept_elem_forward(cost, out, prelu.flops, adept_elem_read(self) + adept_elem_read(weight));
+        if (adept_cost_backward(cost)) {
+            bool both = adept_cost_wants_grad(cost, weight);
+            adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){2 * prelu.flops, 1, 1 + both, 1},
+                             adept_elem_read(self) + adept_elem_read(weight));
+            if (both && n > (double)adept_tensor_numel(weight))
+                adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, adept_tensor_bytes(out),
+                               adept_tensor_bytes(weight));
+            adept_elem_save_input(c, cost, self);
+            adept_elem_save_input(c, cost, weight);
+        }
         return;
     }
     bool random = !strncmp(adept_call_op(c), "aten::rrelu", strlen("aten::rrelu")) && adept_call_training(c);

@@ -66,20 +66,6 @@ static bool is_chosen(adept_call *c)
     return false;
 }
 
-/* An object is at most as large as the image, which is what the model takes. Without one the size stays. */
-static void chosen_size(adept_call *c, const adept_tensor *x, int spatial, int64_t *size)
-{
-    const adept_tensor *image = adept_call_model_input(c);
-    bool known = image && image->ndim > spatial;
-    adept_call_chosen(c, x->dims[2]);
-    for (int i = 0; i < spatial; i++)
-        size[i] = known ? adept_call_chosen_side(c, image->dims[image->ndim - spatial + i], spatial) : x->dims[2 + i];
-    adept_call_assumes(c, known
-                              ? "data chooses the size: that of the model's input is taken (--assume-fraction F takes "
-                                "a share of it)"
-                              : "data chooses the size: that of its input is taken");
-}
-
 static void shape(adept_call *c)
 {
     const form *f = adept_call_data(c);
@@ -92,7 +78,18 @@ static void shape(adept_call *c)
     }
     dims[0] = x->dims[0], dims[1] = x->dims[1];
     if (is_chosen(c)) {
-        chosen_size(c, x, f->spatial, dims + 2);
+        /* An object is at most as large as the image, which is what the model takes. Without one the size stays. */
+        int64_t *size = dims + 2;
+        const adept_tensor *image = adept_call_model_input(c);
+        bool known = image && image->ndim > f->spatial;
+        adept_call_chosen(c, x->dims[2]);
+        for (int i = 0; i < f->spatial; i++)
+            size[i] = known ? adept_call_chosen_side(c, image->dims[image->ndim - f->spatial + i], f->spatial)
+                            : x->dims[2 + i];
+        adept_call_assumes(
+            c, known ? "data chooses the size: that of the model's input is taken (--assume-fraction F takes "
+                       "a share of it)"
+                     : "data chooses the size: that of its input is taken");
     } else if (adept_arg_given(c, "output_size")) {
         adept_arg_ints_n(c, "output_size", dims + 2, f->spatial, -1);
     } else {

@@ -74,12 +74,6 @@ static void check_sides(adept_call *c, const adept_tensor *self, const int64_t *
     }
 }
 
-/* PyTorch cuts off each side by itself. */
-static bool cuts_too_much(int64_t size, int64_t size_with_before, int64_t behind)
-{
-    return size_with_before < 0 || (behind < 0 && size + behind < 0);
-}
-
 static void shape(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");
@@ -88,9 +82,11 @@ static void shape(adept_call *c)
     pad_mode mode = mode_of(c);
     if (!adept_call_ok(c)) return;
     for (int d = 0; d < self->ndim; d++)
-        if (adept_call_refuse(c,
+        if (adept_call_refuse(/* PyTorch cuts off each side by itself */
+                              c,
                               __builtin_add_overflow(self->dims[d], p.before[d], &dims[d]) ||
-                                  (mode == CONSTANT && cuts_too_much(self->dims[d], dims[d], p.behind[d])) ||
+                                  (mode == CONSTANT &&
+                                   (dims[d] < 0 || (p.behind[d] < 0 && self->dims[d] + p.behind[d] < 0))) ||
                                   __builtin_add_overflow(dims[d], p.behind[d], &dims[d]) ||
                                   dims[d] < (mode == CONSTANT && p.grows && d >= self->ndim - p.n),
                               "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,

@@ -89,16 +89,6 @@ static void shape(adept_call *c)
 
 /* ---------------------------------------------------------------- cost ---------------- */
 
-/* Comparisons per element. */
-static double comparisons(adept_call *c, const adept_tensor *self)
-{
-    int dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), self->ndim);
-    double length = self->ndim > 0 ? (double)self->dims[dim] : 1;
-    if (kind_of(c) == TOPK) length = (double)adept_arg_int(c, "k", 1) + 1;
-    if (kind_of(c) == KTH || kind_of(c) == MEDIAN) length = 2;
-    return length > 1 ? ceil(log2(length)) : 0;
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
@@ -106,7 +96,13 @@ static void cost(adept_call *c, adept_cost *cost)
     if (!self || !out || adept_tensor_numel(self) == 0) return;
     double n = (double)adept_tensor_numel(self), written = indices ? adept_tensor_bytes(indices) : 0;
     if (out != indices) written += adept_tensor_bytes(out);
-    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, n * comparisons(c, self), adept_elem_read(self), written);
+    /* Comparisons per element. */
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), self->ndim);
+    double length = self->ndim > 0 ? (double)self->dims[dim] : 1;
+    if (kind_of(c) == TOPK) length = (double)adept_arg_int(c, "k", 1) + 1;
+    if (kind_of(c) == KTH || kind_of(c) == MEDIAN) length = 2;
+    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, n * (length > 1 ? ceil(log2(length)) : 0),
+                   adept_elem_read(self), written);
     if (kind_of(c) == ARGSORT || !adept_cost_wants_grad(cost, self)) return;
     if (!indices) { /* median of all: grad shared by the elements equal to it */
         adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){3, 0, 1, 4},

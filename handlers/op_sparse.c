@@ -278,16 +278,6 @@ static void multiply(adept_cost *cost, adept_pass pass, adept_dtype dtype, doubl
     adept_cost_alu(cost, pass, dtype, pairs, 2 * pairs, read, written);
 }
 
-/* Of a dense operand: the same product with the sparse one turned, of which COO makes a copy. */
-static void gradient_of_dense(adept_cost *cost, const product *p, bool left, double out_bytes)
-{
-    const adept_tensor *dense = left ? p->a : p->b, *sparse = left ? p->b : p->a;
-    double values = left ? values_of(p->b) : p->a_values, bytes = left ? p->b_bytes : p->a_bytes;
-    if (sparse->sparse != ADEPT_CSR) adept_cost_alu(cost, ADEPT_BACKWARD, dense->dtype, values, 0, bytes, bytes);
-    multiply(cost, ADEPT_BACKWARD, dense->dtype, p->pairs, bytes + out_bytes, adept_tensor_bytes(dense));
-    adept_cost_save(cost, sparse);
-}
-
 /* Of a sparse operand: a dense product. What stands at the coordinates of COO is picked out of it; torch.sparse.mm of
  * CSR computes only that; mm of CSR keeps it all. */
 static void gradient_of_sparse(adept_call *c, adept_cost *cost, const product *p, bool left, double out_bytes)
@@ -343,8 +333,14 @@ static void cost_product(adept_call *c, adept_cost *cost)
         if (!adept_cost_wants_grad(cost, side)) continue;
         if (sparse)
             gradient_of_sparse(c, cost, &p, left, out_bytes);
-        else
-            gradient_of_dense(cost, &p, left, out_bytes);
+        else {
+            /* Of a dense operand: the same product with the sparse one turned, of which COO makes a copy. */
+            const adept_tensor *other = left ? p.b : p.a;
+            double values = left ? values_of(p.b) : p.a_values, bytes = left ? p.b_bytes : p.a_bytes;
+            if (other->sparse != ADEPT_CSR) adept_cost_alu(cost, ADEPT_BACKWARD, side->dtype, values, 0, bytes, bytes);
+            multiply(cost, ADEPT_BACKWARD, side->dtype, p.pairs, bytes + out_bytes, adept_tensor_bytes(side));
+            adept_cost_save(cost, other);
+        }
     }
 }
 

@@ -467,13 +467,6 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* Elements of all windows along one dimension: they tile it where out divides in, else neighbours share an element.
- * sum over i of ceil((i + 1) in / out) - floor(i in / out) = in + out - gcd(in, out). */
-static double covered(int64_t in, int64_t out)
-{
-    return in > 0 && out > 0 ? (double)in + (double)out - (double)gcd(in, out) : 0;
-}
-
 static void adaptive_cost(adept_call *c, adept_cost *cost)
 {
     const form *f = adept_call_data(c);
@@ -481,7 +474,11 @@ static void adaptive_cost(adept_call *c, adept_cost *cost)
     double taps = 1;
     bool mean = !f->max && !f->own;
     for (int i = 0; i < x->ndim; i++) {
-        taps *= i < x->ndim - f->spatial ? (double)x->dims[i] : covered(x->dims[i], y->dims[i]);
+        /* Elements of all windows along one dimension: they tile it where out divides in, else neighbours share an
+         * element. sum over i of ceil((i + 1) in / out) - floor(i in / out) = in + out - gcd(in, out). */
+        const int64_t in = x->dims[i], out = y->dims[i];
+        double covered = in > 0 && out > 0 ? (double)in + (double)out - (double)gcd(in, out) : 0;
+        taps *= i < x->ndim - f->spatial ? (double)in : covered;
         if (i >= x->ndim - f->spatial && y->dims[i] != 1) mean = false;
     }
     kernels(c, cost, taps);

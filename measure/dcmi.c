@@ -11,23 +11,6 @@ void adept_dcmi_request(unsigned char data[ADEPT_DCMI_REQUEST_BYTES])
     data[3] = 0x00; /* reserved */
 }
 
-/* IPMI 2.0, table 5-2. */
-static const char *completion(unsigned char code)
-{
-    switch (code) {
-    case 0xc0:
-        return "the service processor is busy";
-    case 0xc1:
-        return "the service processor does not know DCMI's power reading";
-    case 0xc3:
-        return "the service processor ran out of time";
-    case 0xd4:
-        return "the service processor gives its power to higher privileges only";
-    default:
-        return "the service processor refuses to tell its power";
-    }
-}
-
 bool adept_dcmi_is_credible(const adept_dcmi_power *power)
 {
     const double all_ones = 0xffff;
@@ -48,7 +31,21 @@ const char *adept_dcmi_reply(adept_dcmi_power *power, const unsigned char *data,
     enum { CODE, GROUP_AT, POWER, LEAST = 4, MOST = 6, STATE = 18, BYTES };
 
     if (size == 0) return "an empty reply";
-    if (data[CODE] != 0) return completion(data[CODE]);
+    if (data[CODE] != 0) {
+        /* IPMI 2.0, table 5-2. */
+        switch (data[CODE]) {
+        case 0xc0:
+            return "the service processor is busy";
+        case 0xc1:
+            return "the service processor does not know DCMI's power reading";
+        case 0xc3:
+            return "the service processor ran out of time";
+        case 0xd4:
+            return "the service processor gives its power to higher privileges only";
+        default:
+            return "the service processor refuses to tell its power";
+        }
+    }
     if (size < BYTES || data[GROUP_AT] != GROUP) return "a reply that is not a power reading";
     *power = (adept_dcmi_power){number_at(data + POWER), number_at(data + LEAST), number_at(data + MOST)};
     if (!(data[STATE] & 0x40)) return "the service processor says that it does not measure power now (deactivated)";

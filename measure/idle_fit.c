@@ -73,17 +73,6 @@ static double number_or_null(adept_json_reader *r, const cJSON *parent, const ch
     return cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(parent, key)) ? NAN : adept_json_number(r, parent, key);
 }
 
-static void read_line(adept_json_reader *r, const cJSON *from, adept_idle_line *line)
-{
-    line->alpha_j = adept_json_number(r, from, "alpha_j");
-    line->beta_w = adept_json_number(r, from, "beta_w");
-    line->alpha_se_j = number_or_null(r, from, "alpha_se_j");
-    line->beta_se_w = number_or_null(r, from, "beta_se_w");
-    line->rmse_j = adept_json_number(r, from, "rmse_j");
-    line->r2 = number_or_null(r, from, "r2");
-    line->n = (size_t)adept_json_count(r, from, "n");
-}
-
 /* The hosts of a file; a line that is wrong anywhere in it fails all of it. */
 static adept_status open_file(cJSON **tree, const cJSON **hosts, const char *path, adept_error *err)
 {
@@ -156,7 +145,15 @@ adept_status adept_idle_fit_load(adept_idle_fit *out, const char *path, const ch
     snprintf(fit.host, sizeof fit.host, "%s", host);
     for (size_t i = 0; i < ADEPT_COMPONENTS; i++) {
         const cJSON *line = adept_json_object_or_null(&r, components, adept_component_name(i), adept_component_name(i));
-        if (line) read_line(&r, line, &fit.lines[i]);
+        if (line) {
+            fit.lines[i].alpha_j = adept_json_number(&r, line, "alpha_j");
+            fit.lines[i].beta_w = adept_json_number(&r, line, "beta_w");
+            fit.lines[i].alpha_se_j = number_or_null(&r, line, "alpha_se_j");
+            fit.lines[i].beta_se_w = number_or_null(&r, line, "beta_se_w");
+            fit.lines[i].rmse_j = adept_json_number(&r, line, "rmse_j");
+            fit.lines[i].r2 = number_or_null(&r, line, "r2");
+            fit.lines[i].n = (size_t)adept_json_count(&r, line, "n");
+        }
     }
     if (r.status == ADEPT_OK) *out = fit;
     cJSON_Delete(tree);

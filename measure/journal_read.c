@@ -91,24 +91,6 @@ static void read_sample(adept_json_reader *in, adept_recording *r, const cJSON *
     r->end_s = fmax(r->end_s, sample.time_s);
 }
 
-static void read_line(adept_json_reader *in, adept_recording *r, const cJSON *line)
-{
-    if (!r->tracks) {
-        if (cJSON_GetObjectItemCaseSensitive(line, "sensors")) read_head(in, r, line);
-    } else if (cJSON_IsArray(line)) {
-        read_sample(in, r, line);
-    } else if (cJSON_GetObjectItemCaseSensitive(line, "region")) {
-        adept_recording_add_region(r, adept_json_string(in, line, "region"), adept_json_number(in, line, "begin_s"),
-                                   adept_json_number(in, line, "end_s"));
-    } else if (cJSON_GetObjectItemCaseSensitive(line, "lost")) {
-        int64_t sensor = adept_json_count(in, line, "lost");
-        if (in->status == ADEPT_OK && (uint64_t)sensor < r->search.n_sensors)
-            adept_track_lose(&r->tracks[sensor], "%s", adept_json_string(in, line, "why"));
-    } else if (cJSON_GetObjectItemCaseSensitive(line, "end_s")) {
-        r->end_s = adept_json_number(in, line, "end_s");
-    }
-}
-
 adept_status adept_recording_read(adept_recording **out, const char *path, adept_error *err)
 {
     adept_error own = {0};
@@ -138,7 +120,23 @@ adept_status adept_recording_read(adept_recording **out, const char *path, adept
             in.status = adept_json_parse(&line, name, text, (size_t)length, in.err);
             /* it has but one line */
             if (in.status == ADEPT_E_INVALID) adept_error_set(in.err, ADEPT_E_INVALID, "%s: not valid JSON", name);
-            if (in.status == ADEPT_OK) read_line(&in, r, line);
+            if (in.status == ADEPT_OK) {
+                if (!r->tracks) {
+                    if (cJSON_GetObjectItemCaseSensitive(line, "sensors")) read_head(&in, r, line);
+                } else if (cJSON_IsArray(line)) {
+                    read_sample(&in, r, line);
+                } else if (cJSON_GetObjectItemCaseSensitive(line, "region")) {
+                    adept_recording_add_region(r, adept_json_string(&in, line, "region"),
+                                               adept_json_number(&in, line, "begin_s"),
+                                               adept_json_number(&in, line, "end_s"));
+                } else if (cJSON_GetObjectItemCaseSensitive(line, "lost")) {
+                    int64_t sensor = adept_json_count(&in, line, "lost");
+                    if (in.status == ADEPT_OK && (uint64_t)sensor < r->search.n_sensors)
+                        adept_track_lose(&r->tracks[sensor], "%s", adept_json_string(&in, line, "why"));
+                } else if (cJSON_GetObjectItemCaseSensitive(line, "end_s")) {
+                    r->end_s = adept_json_number(&in, line, "end_s");
+                }
+            }
             cJSON_Delete(line);
         }
         in.name = path;

@@ -225,20 +225,6 @@ static void put_warnings(adept_json_writer *w, const adept_recording *r)
     adept_json_end_array(w);
 }
 
-static void put_counts(adept_json_writer *w, const adept_counts *c)
-{
-    adept_json_begin_object(w, "counters");
-    for (size_t i = 0; i < ADEPT_COUNTERS; i++)
-        adept_json_put_number(w, adept_counter_name(i), c->values[i]);
-    adept_json_put_members(
-        w,
-        "ipc %g misses_per_1000_instructions %g memory_bytes_per_s %g memory_source %s user_only %d counted_share %g",
-        c->ipc, c->misses_per_1000, c->memory_bytes_per_s,
-        c->is_of_controllers ? "memory controllers" : "64 bytes for each cache miss", c->is_user_only, c->counted);
-    adept_json_put_string(w, "bound", c->bound);
-    adept_json_end_object(w);
-}
-
 adept_status adept_measured_json(char **text, const adept_recording *r, const adept_measured_run *run, bool pretty,
                                  adept_error *err)
 {
@@ -295,7 +281,19 @@ adept_status adept_measured_json(char **text, const adept_recording *r, const ad
     put_sums(&w, r, run);
     adept_status status = put_regions(&w, r, run, err);
     const adept_sensor_note *notes = adept_recording_notes(r, &n);
-    if (run->counts) put_counts(&w, run->counts);
+    if (run->counts) {
+        adept_json_begin_object(&w, "counters");
+        for (size_t i = 0; i < ADEPT_COUNTERS; i++)
+            adept_json_put_number(&w, adept_counter_name(i), run->counts->values[i]);
+        adept_json_put_members(&w,
+                               "ipc %g misses_per_1000_instructions %g memory_bytes_per_s %g memory_source %s "
+                               "user_only %d counted_share %g",
+                               run->counts->ipc, run->counts->misses_per_1000, run->counts->memory_bytes_per_s,
+                               run->counts->is_of_controllers ? "memory controllers" : "64 bytes for each cache miss",
+                               run->counts->is_user_only, run->counts->counted);
+        adept_json_put_string(&w, "bound", run->counts->bound);
+        adept_json_end_object(&w);
+    }
     adept_sensor_put_notes(&w, "missing", notes, n);
     put_warnings(&w, r);
     adept_json_end_object(&w);

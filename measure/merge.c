@@ -166,22 +166,6 @@ static bool overlaps_group(const merger *m, const run *r)
     return false;
 }
 
-/* A run and all that overlap it or one of those. */
-static void find_group(merger *m, run *first)
-{
-    first->is_done = true;
-    m->group[0] = first;
-    m->n_group = 1;
-    for (size_t i = 0; i < m->n_runs; i++) {
-        run *r = &m->runs[i];
-        if (r->is_done || strcmp(r->host, first->host) != 0 || !overlaps_group(m, r)) continue;
-        r->is_done = true;
-        m->group[m->n_group++] = r;
-        i = (size_t)-1; /* those before may overlap this one */
-    }
-    qsort(m->group, m->n_group, sizeof *m->group, longest_first);
-}
-
 static const cJSON *sensor_called(const run *r, const char *name)
 {
     const cJSON *sensor = NULL;
@@ -241,7 +225,18 @@ static void fill(merger *m)
         adept_merge_node *node = node_of(m, m->runs[i].host);
         m->failed = !node;
         if (m->failed) return;
-        find_group(m, &m->runs[i]);
+        /* A run and all that overlap it or one of those. */
+        m->runs[i].is_done = true;
+        m->group[0] = &m->runs[i];
+        m->n_group = 1;
+        for (size_t k = 0; k < m->n_runs; k++) {
+            run *r = &m->runs[k];
+            if (r->is_done || strcmp(r->host, m->runs[i].host) != 0 || !overlaps_group(m, r)) continue;
+            r->is_done = true;
+            m->group[m->n_group++] = r;
+            k = (size_t)-1; /* those before may overlap this one */
+        }
+        qsort(m->group, m->n_group, sizeof *m->group, longest_first);
         const cJSON *sensor = NULL;
         for (size_t k = 0; k < m->n_group; k++)
             cJSON_ArrayForEach(sensor, cJSON_GetObjectItemCaseSensitive(m->group[k]->tree, "sensors"))

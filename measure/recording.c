@@ -480,20 +480,6 @@ static void lose_the_tiny(adept_track_state *track)
     track->shown.is_contradicted = true;
 }
 
-/* A device that fell silent before the end, or began to speak behind the begin, measured only a part. */
-static void lose_the_silent(adept_recording *r, adept_track_state *track)
-{
-    size_t n = track->shown.n_samples;
-    double missing_s = n > 0 ? r->end_s - track->samples[n - 1].time_s : 0, most_s = 2 * r->period_s + 0.1;
-    double before_s = n > 0 && !r->is_emptied ? track->samples[0].time_s - r->begin_s : 0;
-    const char *colon = *track->doubt ? ": " : "";
-
-    if (missing_s > most_s)
-        adept_track_lose(track, "it said nothing in the last %.3g s%s%s", missing_s, colon, track->doubt);
-    if (before_s > most_s)
-        adept_track_lose(track, "it said nothing in the first %.3g s%s%s", before_s, colon, track->doubt);
-}
-
 void adept_recording_cut(adept_recording *r)
 {
     for (size_t i = 0; i < r->n_regions; i++)
@@ -509,10 +495,18 @@ void adept_recording_finish(adept_recording *r)
         lose_the_dead(&r->tracks[i]);
         lose_the_stopped(r, &r->tracks[i]);
         lose_the_tiny(&r->tracks[i]);
-        lose_the_silent(r, &r->tracks[i]);
-        adept_track_compare(&r->tracks[i]);
-        /* The dies of a package have zones of their own, and on some processors one counter: AMD's Zen 1 and 2. */
+        /* A device that fell silent before the end, or began to speak behind the begin, measured only a part. */
         adept_track_state *track = &r->tracks[i];
+        size_t n = track->shown.n_samples;
+        double missing_s = n > 0 ? r->end_s - track->samples[n - 1].time_s : 0, most_s = 2 * r->period_s + 0.1;
+        double before_s = n > 0 && !r->is_emptied ? track->samples[0].time_s - r->begin_s : 0;
+        const char *colon = *track->doubt ? ": " : "";
+        if (missing_s > most_s)
+            adept_track_lose(track, "it said nothing in the last %.3g s%s%s", missing_s, colon, track->doubt);
+        if (before_s > most_s)
+            adept_track_lose(track, "it said nothing in the first %.3g s%s%s", before_s, colon, track->doubt);
+        adept_track_compare(track);
+        /* The dies of a package have zones of their own, and on some processors one counter: AMD's Zen 1 and 2. */
         for (size_t k = 0; k < i && !track->shown.mirrors; k++)
             if (is_of_same_package(r, i, k) && !r->tracks[k].shown.mirrors && shows_counter_of(track, &r->tracks[k]))
                 track->shown.mirrors = r->tracks[k].shown.sensor->name;

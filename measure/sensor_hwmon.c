@@ -234,22 +234,6 @@ static void find_sockets(adept_sensor_search *search, const char *folder)
     }
 }
 
-static void find_other(adept_sensor_search *search, const char *folder, const char *name)
-{
-    char type[64];
-    bool has_power = !isnan(adept_sysfs_number(search, folder, "power1_input")) ||
-                     !isnan(adept_sysfs_number(search, folder, "power1_average"));
-    /* A battery or a charger has a chip too, and says what it is: sensor_battery.c */
-    if (has_power && !adept_sysfs_text(type, sizeof type, search, folder, "device/type"))
-        adept_sensor_missing(search, name, "", "%s: what it measures is not known, so its power is left out", folder);
-}
-
-/* The tiles of a board of i915 have chips of their own beside the board's. */
-static void find_tile(adept_sensor_search *search, const char *folder, const char *name)
-{
-    adept_sensor_missing(search, name, "", "%s: a part of the board, whose own counter is read: left out", folder);
-}
-
 static void find_chip(adept_sensor_search *search, const char *folder, void *context)
 {
     char name[64], device[512];
@@ -268,14 +252,22 @@ static void find_chip(adept_sensor_search *search, const char *folder, void *con
         find_amdgpu(search, folder);
     else if (strcmp(name, "i915") == 0 || strcmp(name, "xe") == 0)
         find_intel_board(search, folder);
-    else if (strncmp(name, "i915_", 5) == 0)
-        find_tile(search, folder, name);
-    else if (strcmp(name, "power_meter") == 0)
+    else if (strncmp(name, "i915_", 5) == 0) {
+        /* The tiles of a board of i915 have chips of their own beside the board's. */
+        adept_sensor_missing(search, name, "", "%s: a part of the board, whose own counter is read: left out", folder);
+    } else if (strcmp(name, "power_meter") == 0)
         find_power_meter(search, folder);
     else if (strcmp(name, "amd_energy") == 0)
         find_sockets(search, folder);
-    else
-        find_other(search, folder, name);
+    else {
+        char type[64];
+        bool has_power = !isnan(adept_sysfs_number(search, folder, "power1_input")) ||
+                         !isnan(adept_sysfs_number(search, folder, "power1_average"));
+        /* A battery or a charger has a chip too, and says what it is: sensor_battery.c */
+        if (has_power && !adept_sysfs_text(type, sizeof type, search, folder, "device/type"))
+            adept_sensor_missing(search, name, "", "%s: what it measures is not known, so its power is left out",
+                                 folder);
+    }
 }
 
 static void find(adept_sensor_search *search)

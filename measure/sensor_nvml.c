@@ -85,20 +85,6 @@ static int get_power(const board *b, double *mw)
     return status;
 }
 
-static void read_gauges(board *b, double *values)
-{
-    const adept_nvml *l = b->library;
-    adept_nvml_use use = {0, 0};
-
-    values[SM_CLOCK] = ask_which(b, l->clock_mhz, NVML_CLOCK_SM, 1e6);
-    values[MEMORY_CLOCK] = ask_which(b, l->clock_mhz, NVML_CLOCK_MEM, 1e6);
-    values[POWER_LIMIT] = ask(b, l->enforced_mw, 1e-3);
-    values[TEMPERATURE] = ask_which(b, l->temperature_c, NVML_TEMPERATURE_GPU, 1);
-    int status = l->use ? l->use(b->device, &use) : NVML_FUNCTION_NOT_FOUND;
-    values[GPU_USE] = answer(b, status, use.gpu / 100.0);
-    values[MEMORY_USE] = answer(b, status, use.memory / 100.0);
-}
-
 static adept_status read_board(adept_sensor *sensor, adept_reading *reading, adept_error *err)
 {
     board *b = sensor->state;
@@ -112,7 +98,15 @@ static adept_status read_board(adept_sensor *sensor, adept_reading *reading, ade
     reading->energy_j = answer(b, status, milli((double)mj));
     status = get_power(b, &mw);
     reading->power_w = answer(b, status, milli(mw));
-    read_gauges(b, reading->gauges);
+    const adept_nvml *l = b->library;
+    adept_nvml_use use = {0, 0};
+    reading->gauges[SM_CLOCK] = ask_which(b, l->clock_mhz, NVML_CLOCK_SM, 1e6);
+    reading->gauges[MEMORY_CLOCK] = ask_which(b, l->clock_mhz, NVML_CLOCK_MEM, 1e6);
+    reading->gauges[POWER_LIMIT] = ask(b, l->enforced_mw, 1e-3);
+    reading->gauges[TEMPERATURE] = ask_which(b, l->temperature_c, NVML_TEMPERATURE_GPU, 1);
+    status = l->use ? l->use(b->device, &use) : NVML_FUNCTION_NOT_FOUND;
+    reading->gauges[GPU_USE] = answer(b, status, use.gpu / 100.0);
+    reading->gauges[MEMORY_USE] = answer(b, status, use.memory / 100.0);
     if (!b->gone) return ADEPT_OK;
     return adept_error_set(err, ADEPT_E_IO, "%s: %s (NVML status %d)", sensor->name,
                            adept_nvml_text(b->library, b->gone), b->gone);

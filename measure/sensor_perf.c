@@ -30,11 +30,6 @@ typedef struct counter {
     double step_j;
 } counter;
 
-static int open_event(const struct perf_event_attr *attributes, long cpu)
-{
-    return (int)syscall(SYS_perf_event_open, attributes, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 static void add_counter(adept_sensor_search *search, adept_component component, const char *name, counter found,
                         const char *source, long cpu)
 {
@@ -88,7 +83,7 @@ static bool find_counters(adept_sensor_search *search, size_t event, const struc
                                  source, cpu, package + 1);
             continue;
         }
-        counter found = {open_event(attributes, cpu), step_j};
+        counter found = {(int)syscall(SYS_perf_event_open, attributes, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC), step_j};
         snprintf(name, sizeof name, "%s-%ld", adept_component_name(events[event].component), *n);
         if (found.event < 0) {
             snprintf(cpus, sizeof cpus, "%ld to %ld", cpu, last);

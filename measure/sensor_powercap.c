@@ -26,39 +26,6 @@ static const struct {
     {"psys", ADEPT_COMPONENT_PSYS, "psys"},
 };
 
-/* "-0", "-0-die-1" or "" behind the name of a zone, or of the package that a zone is a part of: intel-rapl:0:2 of
- * intel-rapl:0. */
-static void find_number(char *number, size_t size, adept_sensor_search *search, const char *folder, const char *name)
-{
-    char parent[512], above[64];
-    const char *last = strrchr(folder, ':');
-
-    if (!strchr(name, '-') && last != strchr(folder, ':')) {
-        snprintf(parent, sizeof parent, "%.*s", (int)(last - folder), folder);
-        adept_sysfs_text(above, sizeof above, search, parent, "name");
-        name = above;
-    }
-    const char *behind = strchr(name, '-');
-    snprintf(number, size, "%s", behind ? behind : "");
-}
-
-/* A name that no other zone has: two are called package-0 on some machines. */
-static void name_zone(char *name, size_t size, const adept_sensor_search *search, const char *sort, const char *number,
-                      const char *folder)
-{
-    bool is_taken = false;
-
-    snprintf(name, size, "%s%s", sort, number);
-    for (size_t i = 0; i < search->n_sensors; i++)
-        is_taken = is_taken || strcmp(search->sensors[i]->name, name) == 0;
-    for (size_t i = 0; i < search->n_notes; i++)
-        is_taken = is_taken || strcmp(search->notes[i].name, name) == 0;
-    if (!is_taken) return;
-    snprintf(name, size, "%s%s-zone-%.16s", sort, number, strchr(folder, ':') + 1);
-    for (char *colon; (colon = strchr(name, ':'));)
-        *colon = '-';
-}
-
 static void find_zone(adept_sensor_search *search, const char *folder, void *context)
 {
     char zone[64], number[32], name[64];
@@ -74,8 +41,28 @@ static void find_zone(adept_sensor_search *search, const char *folder, void *con
            (strlen(zones[i].zone) != length || memcmp(zone, zones[i].zone, length) != 0))
         i++;
     if (i == sizeof zones / sizeof zones[0]) return;
-    find_number(number, sizeof number, search, folder, zone);
-    name_zone(name, sizeof name, search, zones[i].name, number, folder);
+    /* "-0", "-0-die-1" or "" behind the name of a zone, or of the package that a zone is a part of: intel-rapl:0:2 of
+     * intel-rapl:0. */
+    char parent[512], above[64];
+    const char *last = strrchr(folder, ':'), *behind = strchr(zone, '-');
+    if (!behind && last != strchr(folder, ':')) {
+        snprintf(parent, sizeof parent, "%.*s", (int)(last - folder), folder);
+        adept_sysfs_text(above, sizeof above, search, parent, "name");
+        behind = strchr(above, '-');
+    }
+    snprintf(number, sizeof number, "%s", behind ? behind : "");
+    /* A name that no other zone has: two are called package-0 on some machines. */
+    bool is_taken = false;
+    snprintf(name, sizeof name, "%s%s", zones[i].name, number);
+    for (size_t k = 0; k < search->n_sensors; k++)
+        is_taken = is_taken || strcmp(search->sensors[k]->name, name) == 0;
+    for (size_t k = 0; k < search->n_notes; k++)
+        is_taken = is_taken || strcmp(search->notes[k].name, name) == 0;
+    if (is_taken) {
+        snprintf(name, sizeof name, "%s%s-zone-%.16s", zones[i].name, number, strchr(folder, ':') + 1);
+        for (char *colon; (colon = strchr(name, ':'));)
+            *colon = '-';
+    }
     if (zones[i].component == ADEPT_COMPONENT_CORES && adept_sysfs_is_amd(search)) {
         /* MSR C001_029A is each core's own: the zone shows that of whichever CPU reads it. */
         adept_sensor_missing(search, name, "",

@@ -52,17 +52,6 @@ typedef struct device_facts {
 /* Places of gauges. */
 enum { SM_CLOCK, MEMORY_CLOCK, POWER_LIMIT, GPU_USE };
 
-static void *open_library(void)
-{
-    static const char *const names[] = {"librocm_smi64.so", "librocm_smi64.so.7", "librocm_smi64.so.6",
-                                        "librocm_smi64.so.5", "librocm_smi64.so.1"};
-    void *handle = NULL;
-
-    for (size_t i = 0; !handle && i < sizeof names / sizeof names[0]; i++)
-        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return handle;
-}
-
 /* Find the functions and initialise. @return NULL, or why it cannot be used */
 static const char *start(library *lib)
 {
@@ -88,7 +77,12 @@ static library *open_rocm(adept_sensor_search *search)
     free(driver);
     if (!lib) return NULL;
     lib->users = 1;
-    lib->handle = open_library();
+    static const char *const names[] = {"librocm_smi64.so", "librocm_smi64.so.7", "librocm_smi64.so.6",
+                                        "librocm_smi64.so.5", "librocm_smi64.so.1"};
+    void *handle = NULL;
+    for (size_t i = 0; !handle && i < sizeof names / sizeof names[0]; i++)
+        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    lib->handle = handle;
     const char *why = lib->handle ? start(lib) : "librocm_smi64.so cannot be opened";
     if (!why) return lib;
     adept_sensor_missing(search, "rocm", "install ROCm's rocm-smi-lib; the user needs the groups video and render",
@@ -143,19 +137,6 @@ static void watch_clocks(adept_sensor_search *search, const char *folder, void *
     adept_sysfs_watch(search, context, folder, "freq2_input", 1, offsetof(adept_reading, gauges[MEMORY_CLOCK]));
 }
 
-/* By which ROCm and Slurm call it: its number, and "GPU-" with its 64 bits. */
-static void name_board(adept_sensor *sensor, const board *b)
-{
-    char id[32];
-    uint64_t unique;
-    uint32_t of = 0;
-
-    if (b->lib->rsmi_num_monitor_devices(&of) == 0) adept_sensor_number(sensor, "rocm", b->device, of);
-    if (!b->lib->rsmi_dev_unique_id_get || b->lib->rsmi_dev_unique_id_get(b->device, &unique) != 0) return;
-    snprintf(id, sizeof id, "GPU-%016" PRIx64, unique);
-    adept_sensor_name(sensor, id);
-}
-
 /* A sensor of a device that answers. `device` ends with the PCI address: sensor_hwmon.c knows the board by it. */
 static void add_board(adept_sensor_search *search, const board *found, const device_facts *facts, const char *folder,
                       bool is_divided)
@@ -179,8 +160,16 @@ static void add_board(adept_sensor_search *search, const board *found, const dev
     adept_sysfs_each(search, folder, "hwmon", watch_clocks, &state->clocks);
     sensor->state = state;
     sensor->component = ADEPT_COMPONENT_GPU;
-    name_board(sensor, found);
     sensor->is_divided = is_divided;
+    /* By which ROCm and Slurm call it: its number, and "GPU-" with its 64 bits. */
+    char id[32];
+    uint64_t unique;
+    uint32_t of = 0;
+    if (found->lib->rsmi_num_monitor_devices(&of) == 0) adept_sensor_number(sensor, "rocm", found->device, of);
+    if (found->lib->rsmi_dev_unique_id_get && found->lib->rsmi_dev_unique_id_get(found->device, &unique) == 0) {
+        snprintf(id, sizeof id, "GPU-%016" PRIx64, unique);
+        adept_sensor_name(sensor, id);
+    }
     sensor->is_slow = true; /* some files of /sys a reading, under a lock that all users of the library share */
     sensor->resolution_j = step_j;
     if (count <= UINT32_MAX) sensor->range_j = step_j * ((double)UINT32_MAX + 1); /* it may be one of 32 bits */

@@ -37,17 +37,6 @@ void adept_track_lose(adept_track_state *track, const char *format, ...)
 
 /* ---------------------------------------------------------------- readings to samples ----------------------------- */
 
-/* Half of the samples, the first and the last among them: their energies are sums, which stay true. */
-static void thin(adept_track_state *track)
-{
-    size_t kept = 0, last = track->shown.n_samples - 1;
-
-    for (size_t i = 0; i <= last; i++)
-        if (i % 2 == 0 || i == last) track->samples[kept++] = track->samples[i];
-    track->shown.n_samples = kept;
-    track->n_taken = (track->n_taken + 1) / 2;
-}
-
 size_t adept_track_take(adept_track_state *track, adept_sample *samples, size_t most)
 {
     size_t left = track->shown.n_samples - track->n_taken, n = left < most ? left : most;
@@ -61,21 +50,16 @@ size_t adept_track_take(adept_track_state *track, adept_sample *samples, size_t 
     return n;
 }
 
-static void add_check(adept_check *check, const adept_sample *a, const adept_sample *b)
-{
-    double passed_s = b->time_s - a->time_s;
-
-    check->time_s += passed_s;
-    check->counter_j += b->energy_j - a->energy_j;
-    check->power_j += passed_s * (a->power_w + b->power_w) / 2;
-    check->spread_j += passed_s * fabs(b->power_w - a->power_w) / 2;
-    check->low_w = fmin(check->low_w, fmin(a->power_w, b->power_w));
-    check->high_w = fmax(check->high_w, fmax(a->power_w, b->power_w));
-}
-
 bool adept_track_put(adept_track_state *track, adept_sample sample, bool says_power)
 {
-    if (track->shown.n_samples >= ADEPT_MOST_SAMPLES) thin(track);
+    if (track->shown.n_samples >= ADEPT_MOST_SAMPLES) {
+        /* Half of the samples, the first and the last among them: their energies are sums, which stay true. */
+        size_t kept = 0, last = track->shown.n_samples - 1;
+        for (size_t i = 0; i <= last; i++)
+            if (i % 2 == 0 || i == last) track->samples[kept++] = track->samples[i];
+        track->shown.n_samples = kept;
+        track->n_taken = (track->n_taken + 1) / 2;
+    }
     adept_sample *samples = adept_grow(track->samples, &track->capacity, track->shown.n_samples + 1, sizeof *samples);
     if (!samples) {
         adept_track_lose(track, "out of memory for samples");
@@ -87,27 +71,18 @@ bool adept_track_put(adept_track_state *track, adept_sample sample, bool says_po
     if (last && last->energy_j < sample.energy_j)
         track->shown.refresh_s = fmax(track->shown.refresh_s, last->time_s - track->changed_s);
     if (!last || last->energy_j < sample.energy_j) track->changed_s = sample.time_s;
-    if (last && says_power && track->last_says_power) add_check(&track->check, last, &sample);
+    if (last && says_power && track->last_says_power) {
+        double passed_s = sample.time_s - last->time_s;
+        track->check.time_s += passed_s;
+        track->check.counter_j += sample.energy_j - last->energy_j;
+        track->check.power_j += passed_s * (last->power_w + sample.power_w) / 2;
+        track->check.spread_j += passed_s * fabs(sample.power_w - last->power_w) / 2;
+        track->check.low_w = fmin(track->check.low_w, fmin(last->power_w, sample.power_w));
+        track->check.high_w = fmax(track->check.high_w, fmax(last->power_w, sample.power_w));
+    }
     track->last_says_power = says_power;
     samples[track->shown.n_samples++] = sample;
     return true;
-}
-
-static void add_gauges(adept_track_state *track, const adept_reading *reading, double passed_s)
-{
-    for (size_t i = 0; i < ADEPT_MOST_GAUGES && track->shown.sensor->gauges[i].name; i++) {
-        double value = reading->gauges[i], before = track->last_gauges[i];
-        adept_gauge_range *range = &track->shown.gauges[i];
-        track->last_gauges[i] = value;
-        if (isnan(value)) continue;
-        range->least = fmin(range->least, value);
-        range->most = fmax(range->most, value);
-        if (!isnan(before)) {
-            track->gauge_sums[i] += passed_s * (before + value) / 2;
-            track->gauge_times_s[i] += passed_s;
-        }
-        range->mean = track->gauge_times_s[i] > 0 ? track->gauge_sums[i] / track->gauge_times_s[i] : value;
-    }
 }
 
 /* A power that can be one. What runs draws something: 0 is how devices that sleep, second dies and firmware without a
@@ -172,7 +147,20 @@ bool adept_track_add(adept_track_state *track, const adept_reading *reading)
     adept_track *shown = &track->shown;
     const adept_sample *last = shown->n_samples > 0 ? &track->samples[shown->n_samples - 1] : NULL;
 
-    add_gauges(track, reading, shown->n_readings > 0 ? reading->time_s - track->last_reading_s : 0);
+    double since_s = shown->n_readings > 0 ? reading->time_s - track->last_reading_s : 0;
+    for (size_t i = 0; i < ADEPT_MOST_GAUGES && shown->sensor->gauges[i].name; i++) {
+        double value = reading->gauges[i], before = track->last_gauges[i];
+        adept_gauge_range *range = &shown->gauges[i];
+        track->last_gauges[i] = value;
+        if (isnan(value)) continue;
+        range->least = fmin(range->least, value);
+        range->most = fmax(range->most, value);
+        if (!isnan(before)) {
+            track->gauge_sums[i] += since_s * (before + value) / 2;
+            track->gauge_times_s[i] += since_s;
+        }
+        range->mean = track->gauge_times_s[i] > 0 ? track->gauge_sums[i] / track->gauge_times_s[i] : value;
+    }
     shown->n_readings++;
     track->last_reading_s = reading->time_s;
     if (!last) track->shown.by_counter = !isnan(reading->energy_j);
@@ -200,23 +188,6 @@ bool adept_track_add(adept_track_state *track, const adept_reading *reading)
     return adept_track_put(track, sample, !isnan(power_w));
 }
 
-/* The widest swing of the counter's own power in the last `past_s`: what the mean of so long has not shown yet. */
-static double counter_swing_w(const adept_track_state *track, double past_s)
-{
-    const adept_sample *first = track->samples, *last = first + track->shown.n_samples - 1, *after = last;
-    double low_w = NAN, high_w = NAN;
-
-    for (const adept_sample *s = last; s > first && last->time_s - s->time_s < past_s; s--) {
-        if (s[-1].energy_j == after->energy_j) continue; /* it shows the same from one change to the next */
-        if (after < last) { /* the last one may show part of a step */
-            low_w = fmin(low_w, (after->energy_j - s[-1].energy_j) / (after->time_s - s[-1].time_s));
-            high_w = fmax(high_w, (after->energy_j - s[-1].energy_j) / (after->time_s - s[-1].time_s));
-        }
-        after = &s[-1];
-    }
-    return isnan(low_w) ? 0 : high_w - low_w;
-}
-
 void adept_track_compare(adept_track_state *track)
 {
     const double disagreement = 0.1;
@@ -227,8 +198,19 @@ void adept_track_compare(adept_track_state *track)
      */
     double late_s = fmax(track->shown.sensor->refresh_s, track->shown.refresh_s),
            mean_s = fmax(track->shown.sensor->mean_s, late_s);
+    /* The widest swing of the counter's own power in the last `past_s`: what the mean of so long has not shown yet. */
+    const adept_sample *first = track->samples, *last = first + track->shown.n_samples - 1, *after = last;
+    double low_w = NAN, high_w = NAN;
+    for (const adept_sample *s = last; s > first && last->time_s - s->time_s < mean_s; s--) {
+        if (s[-1].energy_j == after->energy_j) continue; /* it shows the same from one change to the next */
+        if (after < last) {                              /* the last one may show part of a step */
+            low_w = fmin(low_w, (after->energy_j - s[-1].energy_j) / (after->time_s - s[-1].time_s));
+            high_w = fmax(high_w, (after->energy_j - s[-1].energy_j) / (after->time_s - s[-1].time_s));
+        }
+        after = &s[-1];
+    }
     double excused_j =
-        c->spread_j + mean_s * fmax(c->high_w - c->low_w, counter_swing_w(track, mean_s)) + late_s * c->high_w;
+        c->spread_j + mean_s * fmax(c->high_w - c->low_w, isnan(low_w) ? 0 : high_w - low_w) + late_s * c->high_w;
     if (fabs(c->power_j - c->counter_j) - excused_j <= disagreement * fmax(c->power_j, c->counter_j)) return;
     adept_track_lose(track, "in %.3g s its counter says %s, its power %s: which is right is not known", c->time_s,
                      adept_units_joule(c->counter_j).s, adept_units_joule(c->power_j).s);

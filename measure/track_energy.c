@@ -61,16 +61,6 @@ static double counted(const adept_track *track, double time_s, double late_s, bo
         if (track->samples[i].time_s >= time_s + late_s) return track->samples[i].energy_j;
 }
 
-static void bound_counter(adept_energy *e, const adept_track *track, double begin_s, double end_s)
-{
-    double late_s = fmax(track->sensor->refresh_s, track->refresh_s), step_j = track->sensor->resolution_j;
-
-    e->low_j = counted(track, end_s, late_s, true) - counted(track, begin_s, late_s, false) - step_j;
-    e->high_j = counted(track, end_s, late_s, false) - counted(track, begin_s, late_s, true) + step_j;
-    e->low_j = fmax(0, fmin(e->low_j, e->energy_j));
-    e->high_j = fmax(e->high_j, e->energy_j);
-}
-
 /* The greater of the powers around a time. */
 static double power_around_w(const adept_track *track, double time_s)
 {
@@ -145,9 +135,13 @@ adept_energy adept_track_energy(const adept_track *track, double begin_s, double
     e.avg_power_w = end_s > begin_s ? energy_j / (end_s - begin_s) : NAN;
     e.peak_power_w = peak_power_w(track, begin_s, end_s);
     if (begin_s <= first->time_s && end_s >= last->time_s) e.check_j = track->check_j;
-    if (track->by_counter)
-        bound_counter(&e, track, begin_s, end_s);
-    else
+    if (track->by_counter) {
+        double late_s = fmax(track->sensor->refresh_s, track->refresh_s), step_j = track->sensor->resolution_j;
+        e.low_j = counted(track, end_s, late_s, true) - counted(track, begin_s, late_s, false) - step_j;
+        e.high_j = counted(track, end_s, late_s, false) - counted(track, begin_s, late_s, true) + step_j;
+        e.low_j = fmax(0, fmin(e.low_j, e.energy_j));
+        e.high_j = fmax(e.high_j, e.energy_j);
+    } else
         bound_power(&e, track, begin_s, end_s);
     return e;
 }

@@ -6,25 +6,6 @@
 
 /* ---- the backward pass ---- */
 
-static void advance(adept_backward_span *now, const adept_backward_span *by)
-{
-    now->kernels.clocked_s += by->kernels.clocked_s;
-    now->kernels.memory_s += by->kernels.memory_s;
-    now->launches += by->launches;
-}
-
-/* One execution's backward of every operator. */
-static void sum_backward(adept_backward_span *backward, const adept_kernel_set *set, const adept_timed_kernel *timed)
-{
-    for (size_t i = 0; i < set->n_uses; i++) {
-        const adept_kernel_use *use = &set->uses[i];
-        const adept_timed_kernel *k = &timed[use->kernel];
-        backward[use->op].kernels.clocked_s += use->repeats * k->clocked_s;
-        backward[use->op].kernels.memory_s += use->repeats * (k->time_s - k->clocked_s);
-        backward[use->op].launches += use->launches;
-    }
-}
-
 double adept_gradients_left(const adept_profile *prof)
 {
     double bytes = prof->trainable_bytes;
@@ -44,10 +25,21 @@ adept_status adept_buckets_new(adept_buckets *out, const adept_profile *prof, co
         free(backward);
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu gradients", program->n_gradients);
     }
-    sum_backward(backward, set, timed);
+    /* One execution's backward of every operator. */
+    for (size_t i = 0; i < set->n_uses; i++) {
+        const adept_kernel_use *use = &set->uses[i];
+        const adept_timed_kernel *k = &timed[use->kernel];
+        backward[use->op].kernels.clocked_s += use->repeats * k->clocked_s;
+        backward[use->op].kernels.memory_s += use->repeats * (k->time_s - k->clocked_s);
+        backward[use->op].launches += use->launches;
+    }
     for (size_t i = program->n_operators, next = program->n_gradients; i-- > 0;) {
         const int32_t op = program->operators[i].op;
-        if (op >= 0) advance(&out->backward, &backward[op]);
+        if (op >= 0) {
+            out->backward.kernels.clocked_s += backward[op].kernels.clocked_s;
+            out->backward.kernels.memory_s += backward[op].kernels.memory_s;
+            out->backward.launches += backward[op].launches;
+        }
         for (; next > 0 && program->gradients[next - 1].at == (int32_t)i; next--)
             out->gradients[out->n++] = (adept_ready_gradient){out->backward, program->gradients[next - 1].bytes, 0.0};
     }
@@ -151,20 +143,6 @@ static double fastest_s(const adept_allreduce_law **law, double *between_s, cons
     return best_s;
 }
 
-/* Inside nodes, then between them. */
-static void keep_send(adept_schedule *s, double time_s, double between_s, const adept_allreduce_law *law,
-                      const adept_ready_gradient *ready, size_t gradient, adept_done complete)
-{
-    adept_task task = {ADEPT_LANE_LINK,       ADEPT_TASK_SEND, ADEPT_PART_BACKWARD,  .time_s = time_s - between_s,
-                       .bytes = ready->bytes, .law = law,      .gradient = gradient, .ready = ready->before,
-                       .until = ADEPT_NO_TASK};
-    adept_schedule_add(s, task, adept_later(s->lanes[ADEPT_LANE_BETWEEN], complete));
-    if (!(between_s > 0.0)) return;
-    task.lane = ADEPT_LANE_BETWEEN;
-    task.time_s = between_s;
-    adept_schedule_add(s, task, s->lanes[ADEPT_LANE_LINK]);
-}
-
 adept_done adept_buckets_send(adept_schedule *s, double *all_s, double *n, const adept_buckets *buckets,
                               const adept_linear_laws *laws, double bucket_bytes, adept_done pass, const adept_pace *at)
 {
@@ -182,7 +160,17 @@ adept_done adept_buckets_send(adept_schedule *s, double *all_s, double *n, const
         complete.at_s += adept_backward_span_s(&next->before, at);
         if (s->keeps_sends) {
             const adept_ready_gradient ready = {next->before, filled, 0.0};
-            keep_send(s, time_s, between_s, law, &ready, i, complete);
+            /* Inside nodes, then between them. */
+            adept_task task = {
+                ADEPT_LANE_LINK,       ADEPT_TASK_SEND, ADEPT_PART_BACKWARD, .time_s = time_s - between_s,
+                .bytes = ready.bytes,  .law = law,      .gradient = i,       .ready = ready.before,
+                .until = ADEPT_NO_TASK};
+            adept_schedule_add(s, task, adept_later(s->lanes[ADEPT_LANE_BETWEEN], complete));
+            if (between_s > 0.0) {
+                task.lane = ADEPT_LANE_BETWEEN;
+                task.time_s = between_s;
+                adept_schedule_add(s, task, s->lanes[ADEPT_LANE_LINK]);
+            }
         }
         if (next->more == 0.0) sent_s += left_out_s, left_out_s = 0.0;
         left_out_s += next->more * time_s;
@@ -196,12 +184,6 @@ adept_done adept_buckets_send(adept_schedule *s, double *all_s, double *n, const
 }
 
 /* ---- are there buckets? ---- */
-
-/* A fit to steps of several GPUs has the share that fits them. */
-static bool fitted_share(const adept_hwprofile *hw, const adept_run *run)
-{
-    return adept_calibrated_for(hw, run) && hw->intervals && hw->intervals->high.gpus > 1.0;
-}
 
 adept_status adept_buckets_bytes(double *bucket_bytes, bool places_known, const adept_hwprofile *hw,
                                  const adept_run *run, const adept_network *net, adept_error *err)
@@ -217,7 +199,8 @@ adept_status adept_buckets_bytes(double *bucket_bytes, bool places_known, const 
         return adept_error_set(
             err, ADEPT_E_USAGE,
             "buckets: the profile does not say where its parameters are; make it anew with adept profile");
-    if (asked || (places_known && !fitted_share(hw, run)))
+    /* A fit to steps of several GPUs has the share that fits them. */
+    if (asked || (places_known && !(adept_calibrated_for(hw, run) && hw->intervals && hw->intervals->high.gpus > 1.0)))
         *bucket_bytes = run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
     return ADEPT_OK;
 }

@@ -49,24 +49,6 @@ typedef struct row {
     adept_unit unit; /* of most of its arithmetic */
 } row;
 
-static row row_of(const adept_profile *prof, const adept_op_prediction *ops, size_t i)
-{
-    const adept_profile_op *op = &prof->ops[i];
-    const double times = (double)op->count * (double)prof->grad_accum;
-    row out = {.op = i, .time_s = ops[i].time_s, .energy_j = ops[i].energy_j};
-    double flops[ADEPT_UNIT_ALU + 1] = {0};
-    for (size_t k = 0; k < op->n_kernels; k++) {
-        flops[op->kernels[k].unit] += op->kernels[k].flops;
-        flops[ADEPT_UNIT_ALU] += op->kernels[k].flops_alu;
-        out.bytes += times * (op->kernels[k].bytes_read + op->kernels[k].bytes_written);
-    }
-    for (adept_unit unit = 0; unit <= ADEPT_UNIT_ALU; unit++) {
-        out.flops += times * flops[unit];
-        if (flops[unit] > flops[out.unit]) out.unit = unit;
-    }
-    return out;
-}
-
 static int by_time(const void *a, const void *b)
 {
     const row *x = a, *y = b;
@@ -80,7 +62,20 @@ static void put_operators(adept_json_writer *w, const adept_profile *prof, const
 {
     row rest = {.op = prof->n_ops};
     for (size_t i = 0; i < prof->n_ops; i++) {
-        rows[i] = row_of(prof, ops, i);
+        const adept_profile_op *op = &prof->ops[i];
+        const double times = (double)op->count * (double)prof->grad_accum;
+        row *out = &rows[i];
+        *out = (row){.op = i, .time_s = ops[i].time_s, .energy_j = ops[i].energy_j};
+        double flops[ADEPT_UNIT_ALU + 1] = {0};
+        for (size_t k = 0; k < op->n_kernels; k++) {
+            flops[op->kernels[k].unit] += op->kernels[k].flops;
+            flops[ADEPT_UNIT_ALU] += op->kernels[k].flops_alu;
+            out->bytes += times * (op->kernels[k].bytes_read + op->kernels[k].bytes_written);
+        }
+        for (adept_unit unit = 0; unit <= ADEPT_UNIT_ALU; unit++) {
+            out->flops += times * flops[unit];
+            if (flops[unit] > flops[out->unit]) out->unit = unit;
+        }
         place[i] = -1;
     }
     qsort(rows, prof->n_ops, sizeof *rows, by_time);
@@ -121,16 +116,6 @@ static void put_operators(adept_json_writer *w, const adept_profile *prof, const
 
 /* ---- roofs ---- */
 
-/* "matrix units, BF16" of "tensor_bf16_flops_per_s" */
-static void name_roof(char name[64], const char *key)
-{
-    const char *type = strchr(key, '_') + 1, *end = strstr(key, "_flops_per_s");
-    int at = snprintf(name, 64, "%s, ", strncmp(key, "tensor", 6) == 0 ? "matrix units" : "vector units");
-    for (const char *p = type; p < end && at < 63; p++)
-        name[at++] = (char)toupper((unsigned char)*p);
-    name[at] = '\0';
-}
-
 static void put_roofs(adept_json_writer *w, const adept_profile *prof, const adept_specs *specs)
 {
 #define X(field, required, text) {#field, specs->field},
@@ -154,7 +139,12 @@ static void put_roofs(adept_json_writer *w, const adept_profile *prof, const ade
         for (int j = ADEPT_SPECS - 1; j > i; j--)
             told = told || (used[j] && fabs(rows[j].value / rows[i].value - 1) < 1e-9);
         if (told) continue;
-        name_roof(name, rows[i].key);
+        /* "matrix units, BF16" of "tensor_bf16_flops_per_s" */
+        const char *type = strchr(rows[i].key, '_') + 1, *end = strstr(rows[i].key, "_flops_per_s");
+        int at = snprintf(name, 64, "%s, ", strncmp(rows[i].key, "tensor", 6) == 0 ? "matrix units" : "vector units");
+        for (const char *p = type; p < end && at < 63; p++)
+            name[at++] = (char)toupper((unsigned char)*p);
+        name[at] = '\0';
         adept_json_put_object(w, NULL, "name %s flops_per_s %g", name, rows[i].value);
     }
     adept_json_end_array(w);
@@ -221,22 +211,6 @@ static adept_status put_timeline(adept_json_writer *w, const adept_profile *prof
 
 /* ---- power limits ---- */
 
-static void put_limit(adept_json_writer *w, double limit_w, const adept_estimate *e)
-{
-    adept_json_begin_object(w, NULL);
-    put(w, "power_limit_w", limit_w);
-    put(w, "step_time_s", e->step_time_s);
-    put(w, "power_avg_w", e->power_avg_w);
-    put(w, "energy_step_j", e->energy_step_j);
-    if (adept_json_begin_known(w, "interval", !isnan(e->interval_level))) {
-        adept_json_put_number(w, "level", e->interval_level);
-        adept_json_put_pair(w, "step_time_s", rounded(e->interval_time_s[0]), rounded(e->interval_time_s[1]));
-        adept_json_put_pair(w, "power_avg_w", rounded(e->interval_power_w[0]), rounded(e->interval_power_w[1]));
-        adept_json_end_object(w);
-    }
-    adept_json_end_object(w);
-}
-
 /* Evenly over the range that adept_predict_power_limits() compares; a run that does not fit memory has none. */
 static adept_status put_limits(adept_json_writer *w, const adept_profile *prof, const adept_hwprofile *hw,
                                const adept_run *run, adept_error *err)
@@ -253,7 +227,18 @@ static adept_status put_limits(adept_json_writer *w, const adept_profile *prof, 
         limited.power_limit_w = limits.low_w + (double)i / (LIMITS - 1) * (limits.high_w - limits.low_w);
         if (adept_plan_predict(&e, plan, &limited, NULL) != ADEPT_OK) continue;
         adept_plan_interval(&e, plan, &limited);
-        put_limit(w, limited.power_limit_w, &e);
+        adept_json_begin_object(w, NULL);
+        put(w, "power_limit_w", limited.power_limit_w);
+        put(w, "step_time_s", e.step_time_s);
+        put(w, "power_avg_w", e.power_avg_w);
+        put(w, "energy_step_j", e.energy_step_j);
+        if (adept_json_begin_known(w, "interval", !isnan(e.interval_level))) {
+            adept_json_put_number(w, "level", e.interval_level);
+            adept_json_put_pair(w, "step_time_s", rounded(e.interval_time_s[0]), rounded(e.interval_time_s[1]));
+            adept_json_put_pair(w, "power_avg_w", rounded(e.interval_power_w[0]), rounded(e.interval_power_w[1]));
+            adept_json_end_object(w);
+        }
+        adept_json_end_object(w);
     }
     adept_json_end_array(w);
     adept_plan_free(plan);

@@ -31,22 +31,6 @@ struct adept_evaluator {
 
 /* ---- parameters ---- */
 
-static void add_scalar_info(adept_evaluator *e, size_t i, const adept_scalar *s)
-{
-    snprintf(e->scalar_names[i], sizeof e->scalar_names[i], "%s", s->name);
-    snprintf(e->scalar_meanings[i], sizeof e->scalar_meanings[i], "time multiplier of %s where %s is %s",
-             adept_term_name(s->term), adept_scalar_target_name(s->target), s->pattern);
-    e->infos[e->n_parameters + i] = (adept_parameter_info){
-        .name = e->scalar_names[i],
-        .low = ADEPT_SCALAR_LOW,
-        .high = ADEPT_SCALAR_HIGH,
-        .fallback = 1.0,
-        .log_scale = true,
-        .meaning = e->scalar_meanings[i],
-    };
-    e->defaults[e->n_parameters + i] = fmin(ADEPT_SCALAR_HIGH, fmax(ADEPT_SCALAR_LOW, s->value));
-}
-
 static adept_status check_scalars(const adept_evaluator *e, const adept_scalar *scalars, size_t n, adept_error *err)
 {
     if (n > ADEPT_MAX_SCALARS)
@@ -79,22 +63,6 @@ static adept_status operator_defaults(double *theta, const adept_hwprofile *hw, 
     return status;
 }
 
-/* The granularity's own. */
-static adept_status set_parameters(adept_evaluator *e, adept_granularity granularity, const adept_hwprofile *hw,
-                                   adept_error *err)
-{
-    const adept_parameter_info *info;
-    adept_status status = granularity == ADEPT_GRANULARITY_OPERATOR
-                              ? operator_defaults(e->defaults, hw, err)
-                              : adept_model_parameters_get((adept_model_parameters *)e->defaults, hw, err);
-    for (size_t i = 0; status == ADEPT_OK && (info = adept_granularity_parameter_info(granularity, i)); i++) {
-        e->infos[i] = *info;
-        e->defaults[i] = fmin(info->high, fmax(info->low, e->defaults[i])); /* what a sheet gives may lie outside */
-        e->n_parameters = i + 1;
-    }
-    return status;
-}
-
 /* ---- rows ---- */
 
 /* Say which row the message is about. */
@@ -106,19 +74,6 @@ static adept_status in_row(adept_error *err, size_t row, adept_status status)
     return adept_error_set(err, status, "%s", message);
 }
 
-static bool takes_time(const adept_placed_numbers *numbers, const adept_pieces *pieces)
-{
-    double sum = numbers->pass[ADEPT_PASS_LAUNCHES] + numbers->pass[ADEPT_PASS_OPT_S];
-    for (int i = 0; i < ADEPT_WORK_OPT; i++)
-        sum += numbers->work[i];
-    for (size_t i = pieces->first; i < pieces->n; i++)
-        if (pieces->items[i].column != ADEPT_WORK_OPT) sum += pieces->items[i].amount;
-    bool has_dimensions = true; /* 0 saturates to 0, where work would take forever */
-    for (int i = 0; i < ADEPT_DIMENSIONS; i++)
-        has_dimensions = has_dimensions && numbers->dim[i] > 0.0;
-    return sum > 0.0 && isfinite(sum) && has_dimensions;
-}
-
 static adept_status add_row(adept_evaluator *e, adept_row_block *b, const adept_placement *at,
                             const adept_scalar *scalars, adept_error *err)
 {
@@ -127,22 +82,19 @@ static adept_status add_row(adept_evaluator *e, adept_row_block *b, const adept_
     e->pieces.row = (uint16_t)b->n;
     adept_status status = adept_place(&placed, &e->pieces, at, scalars, e->n_scalars, err);
     if (status != ADEPT_OK) return status;
-    if (!takes_time(&placed.numbers, &e->pieces))
+    double sum = placed.numbers.pass[ADEPT_PASS_LAUNCHES] + placed.numbers.pass[ADEPT_PASS_OPT_S];
+    for (int i = 0; i < ADEPT_WORK_OPT; i++)
+        sum += placed.numbers.work[i];
+    for (size_t i = e->pieces.first; i < e->pieces.n; i++)
+        if (e->pieces.items[i].column != ADEPT_WORK_OPT) sum += e->pieces.items[i].amount;
+    bool has_dimensions = true; /* 0 saturates to 0, where work would take forever */
+    for (int i = 0; i < ADEPT_DIMENSIONS; i++)
+        has_dimensions = has_dimensions && placed.numbers.dim[i] > 0.0;
+    if (!(sum > 0.0 && isfinite(sum) && has_dimensions))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
     adept_row_block_add(b, &placed.numbers);
     b->n_pieces += e->pieces.n - e->pieces.first;
     return ADEPT_OK;
-}
-
-static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, const adept_scalar *scalars,
-                             adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-    for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++)
-        status = in_row(err, i, add_row(e, &e->blocks[i / ADEPT_BLOCK_ROWS], &rows[i], scalars, err));
-    for (size_t i = 0, first = 0; i < e->n_blocks; first += e->blocks[i++].n_pieces)
-        if (e->blocks[i].n_pieces > 0) e->blocks[i].pieces = e->pieces.items + first;
-    return status;
 }
 
 /* ---- either granularity ---- */
@@ -167,10 +119,28 @@ static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, 
     e->blocks = calloc(e->n_blocks, sizeof *e->blocks);
     if (!e->blocks) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", e->n_rows);
     adept_status status = check_scalars(e, scalars, e->n_scalars, err);
-    for (size_t i = 0; i < e->n_scalars && status == ADEPT_OK; i++)
-        add_scalar_info(e, i, &scalars[i]);
+    for (size_t i = 0; i < e->n_scalars && status == ADEPT_OK; i++) {
+        snprintf(e->scalar_names[i], sizeof e->scalar_names[i], "%s", scalars[i].name);
+        snprintf(e->scalar_meanings[i], sizeof e->scalar_meanings[i], "time multiplier of %s where %s is %s",
+                 adept_term_name(scalars[i].term), adept_scalar_target_name(scalars[i].target), scalars[i].pattern);
+        e->infos[e->n_parameters + i] = (adept_parameter_info){
+            .name = e->scalar_names[i],
+            .low = ADEPT_SCALAR_LOW,
+            .high = ADEPT_SCALAR_HIGH,
+            .fallback = 1.0,
+            .log_scale = true,
+            .meaning = e->scalar_meanings[i],
+        };
+        e->defaults[e->n_parameters + i] = fmin(ADEPT_SCALAR_HIGH, fmax(ADEPT_SCALAR_LOW, scalars[i].value));
+    }
     if (status == ADEPT_OK) status = adept_saturation_of(&e->saturation, saturation, rows[0].hw, err);
-    if (status == ADEPT_OK) status = add_rows(e, rows, scalars, err);
+    if (status == ADEPT_OK) {
+        status = ADEPT_OK;
+        for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++)
+            status = in_row(err, i, add_row(e, &e->blocks[i / ADEPT_BLOCK_ROWS], &rows[i], scalars, err));
+        for (size_t i = 0, first = 0; i < e->n_blocks; first += e->blocks[i++].n_pieces)
+            if (e->blocks[i].n_pieces > 0) e->blocks[i].pieces = e->pieces.items + first;
+    }
     return status;
 }
 
@@ -194,22 +164,6 @@ static adept_status set_node(adept_node_law *law, const adept_placement *at, ade
     status = adept_operator_parameters_get(own, at->hw, err);
     law->constant_w += law->by_static * own[ADEPT_OP_p_static_w];
     law->by_static = 0.0;
-    return status;
-}
-
-static adept_status fill_nodes(adept_evaluator *e, const adept_placement *rows, adept_granularity granularity,
-                               adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-    e->static_w = index_of(e, "p_static_w");
-    e->host_idle_w = index_of(e, "p_host_idle_w");
-    e->host_active_w = index_of(e, "p_host_active_w");
-    for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++) {
-        if (rows[i].run.power_scope != ADEPT_SCOPE_NODE) continue;
-        if (!e->nodes) e->nodes = calloc(e->n_rows, sizeof *e->nodes);
-        status = e->nodes ? in_row(err, i, set_node(&e->nodes[i], &rows[i], granularity, err))
-                          : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", e->n_rows);
-    }
     return status;
 }
 
@@ -256,11 +210,31 @@ adept_status adept_evaluator_new(adept_evaluator **out, const adept_placement *r
     if (!e) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n_rows);
     e->n_rows = n_rows;
     e->n_scalars = n_scalars;
-    adept_status status = set_parameters(e, granularity, rows[0].hw, err);
+    /* The granularity's own. */
+    const adept_parameter_info *info;
+    adept_status status = granularity == ADEPT_GRANULARITY_OPERATOR
+                              ? operator_defaults(e->defaults, rows[0].hw, err)
+                              : adept_model_parameters_get((adept_model_parameters *)e->defaults, rows[0].hw, err);
+    for (size_t i = 0; status == ADEPT_OK && (info = adept_granularity_parameter_info(granularity, i)); i++) {
+        e->infos[i] = *info;
+        e->defaults[i] = fmin(info->high, fmax(info->low, e->defaults[i])); /* what a sheet gives may lie outside */
+        e->n_parameters = i + 1;
+    }
     if (status == ADEPT_OK)
         status = granularity == ADEPT_GRANULARITY_OPERATOR ? fill_operator(e, rows, saturation, err)
                                                            : fill_model(e, rows, saturation, scalars, err);
-    if (status == ADEPT_OK) status = fill_nodes(e, rows, granularity, err);
+    if (status == ADEPT_OK) {
+        status = ADEPT_OK;
+        e->static_w = index_of(e, "p_static_w");
+        e->host_idle_w = index_of(e, "p_host_idle_w");
+        e->host_active_w = index_of(e, "p_host_active_w");
+        for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++) {
+            if (rows[i].run.power_scope != ADEPT_SCOPE_NODE) continue;
+            if (!e->nodes) e->nodes = calloc(e->n_rows, sizeof *e->nodes);
+            status = e->nodes ? in_row(err, i, set_node(&e->nodes[i], &rows[i], granularity, err))
+                              : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", e->n_rows);
+        }
+    }
     if (status == ADEPT_OK)
         *out = e;
     else

@@ -56,16 +56,6 @@ static adept_status set_own(pass *p, const adept_hwprofile *hw, adept_error *err
     return status;
 }
 
-/* This GPU's own, as its framework has them. */
-static void own_theta(double own[ADEPT_OPERATOR_PARAMETERS], const pass *p, const double *theta)
-{
-    memcpy(own, theta, ADEPT_OPERATOR_PARAMETERS * sizeof *own);
-    for (size_t i = 0; p->shared && i < ADEPT_OPERATOR_PARAMETERS; i++)
-        if (adept_operator_is_own(i)) own[i] = p->own[i];
-    if (p->shared) adept_operator_own(own, theta, &p->owner);
-    adept_operator_take_framework(own, p->framework);
-}
-
 /* Derivatives by this GPU's own parameters, as its framework has them, to those by theta. */
 static void own_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const pass *p, const double *theta, const double *own)
 {
@@ -86,7 +76,7 @@ static adept_status compile_pass(pass *p, const adept_placement *at, adept_error
     p->kernels = calloc(p->set.n + 1, sizeof *p->kernels);
     if (!p->kernels) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", p->set.n);
     for (size_t i = 0; i < p->set.n && status == ADEPT_OK; i++)
-        status = adept_operator_place(&p->kernels[i], &p->set.shapes[i], at->profile->precision, at->hw, err);
+        status = adept_operator_place(&p->kernels[i], &p->set.cases[i], at->profile->precision, at->hw, err);
     return status;
 }
 
@@ -162,20 +152,6 @@ static adept_status compile_buckets(pass_buckets *out, const adept_placement *at
     return status;
 }
 
-/* Rows of a workload on a GPU are of one pass, but for those of different buckets. @return which */
-static size_t pass_of(const adept_operator_rows *rows, const adept_placement *at, double bucket_bytes)
-{
-    size_t i = 0;
-    for (; i < rows->n_passes; i++) {
-        const pass *p = &rows->passes[i];
-        double other = p->buckets.bucket_bytes;
-        if (p->profile == at->profile && p->hw == at->hw &&
-            (bucket_bytes == 0.0 || other == 0.0 || other == bucket_bytes))
-            break;
-    }
-    return i;
-}
-
 static adept_status add_row(adept_operator_rows *rows, size_t index, const adept_placement *at, adept_error *err)
 {
     operator_row *r = &rows->rows[index];
@@ -192,7 +168,16 @@ static adept_status add_row(adept_operator_rows *rows, size_t index, const adept
     if (!(r->numbers.launches[ADEPT_PART_FORWARD] > 0.0))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
     r->in_buckets = bucket_bytes > 0.0;
-    r->pass = pass_of(rows, at, bucket_bytes);
+    /* Rows of a workload on a GPU are of one pass, but for those of different buckets. */
+    size_t i = 0;
+    for (; i < rows->n_passes; i++) {
+        const pass *p = &rows->passes[i];
+        double other = p->buckets.bucket_bytes;
+        if (p->profile == at->profile && p->hw == at->hw &&
+            (bucket_bytes == 0.0 || other == 0.0 || other == bucket_bytes))
+            break;
+    }
+    r->pass = i;
     pass *p = &rows->passes[r->pass];
     if (r->pass == rows->n_passes) {
         rows->n_passes++;
@@ -304,7 +289,7 @@ static void add_kernels(state *s, const adept_operator_numbers *of_pass, bool gr
     for (size_t i = 0; i <= at->set.n; i++) {
         const adept_executions *executions = &at->set.executions[i];
         if (i < at->set.n)
-            adept_operator_time_of(&t, wanted, &at->kernels[i], s->theta, at->menus);
+            adept_operator_time_of(&t, wanted, &at->kernels[i], s->theta, at->menus, NULL);
         else
             adept_operator_optimizer_time(&t, wanted, of_pass, s->theta);
         if (n == 0) {
@@ -423,7 +408,12 @@ void adept_operator_rows_evaluate(const adept_operator_rows *rows, const double 
     s.theta = own;
     for (size_t p = 0; p < rows->n_passes; p++) {
         s.at = &rows->passes[p];
-        own_theta(own, s.at, theta);
+        /* This GPU's own, as its framework has them. */
+        memcpy(own, theta, ADEPT_OPERATOR_PARAMETERS * sizeof *own);
+        for (size_t i = 0; s.at->shared && i < ADEPT_OPERATOR_PARAMETERS; i++)
+            if (adept_operator_is_own(i)) own[i] = s.at->own[i];
+        if (s.at->shared) adept_operator_own(own, theta, &s.at->owner);
+        adept_operator_take_framework(own, s.at->framework);
         evaluate_pass(&s, p, &out);
     }
 }

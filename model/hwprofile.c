@@ -71,21 +71,6 @@ static void check_name(adept_json_reader *r, const char *what, const char *name)
                         MAX_NAME_LENGTH);
 }
 
-static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON *root)
-{
-    const cJSON *array = cJSON_GetObjectItemCaseSensitive(root, "aliases");
-    if (!array) return;
-    if (adept_json_size(array) > MAX_ALIASES) adept_json_fail(r, "more than %d aliases", MAX_ALIASES);
-    hw->aliases = adept_json_texts(r, hw->arena, root, "aliases", 0, MAX_ALIASES, &hw->n_aliases);
-    for (size_t i = 0; i < hw->n_aliases && r->status == ADEPT_OK; i++) {
-        check_name(r, "alias", hw->aliases[i]);
-        bool repeated = strcmp(hw->aliases[i], hw->name) == 0;
-        for (size_t j = 0; j < i; j++)
-            repeated = repeated || strcmp(hw->aliases[i], hw->aliases[j]) == 0;
-        if (repeated) adept_json_fail(r, "alias \"%.80s\" is given twice", hw->aliases[i]);
-    }
-}
-
 /* ---- specs ---- */
 
 static size_t range_of(size_t spec)
@@ -206,7 +191,18 @@ static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     const char *name = adept_json_string(r, root, "name");
     check_name(r, "name", name);
     hw->name = adept_json_keep(r, hw->arena, name);
-    read_aliases(r, hw, root);
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(root, "aliases");
+    if (array) {
+        if (adept_json_size(array) > MAX_ALIASES) adept_json_fail(r, "more than %d aliases", MAX_ALIASES);
+        hw->aliases = adept_json_texts(r, hw->arena, root, "aliases", 0, MAX_ALIASES, &hw->n_aliases);
+        for (size_t i = 0; i < hw->n_aliases && r->status == ADEPT_OK; i++) {
+            check_name(r, "alias", hw->aliases[i]);
+            bool repeated = strcmp(hw->aliases[i], hw->name) == 0;
+            for (size_t j = 0; j < i; j++)
+                repeated = repeated || strcmp(hw->aliases[i], hw->aliases[j]) == 0;
+            if (repeated) adept_json_fail(r, "alias \"%.80s\" is given twice", hw->aliases[i]);
+        }
+    }
     hw->vendor = adept_json_keep(r, hw->arena, adept_json_string(r, root, "vendor"));
     hw->architecture = adept_json_keep(r, hw->arena, adept_json_string_or(r, root, "architecture", ""));
     adept_json_string_or(r, root, "notes", ""); /* for people: only its type is checked */

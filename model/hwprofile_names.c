@@ -186,18 +186,6 @@ static near_name near_of(const adept_embedded **found, const adept_embedded *fil
     return near;
 }
 
-/* Keeps the list sorted by score; among equals the order of the names. */
-static void insert(near_name list[MAX_NEAREST], size_t *n, const near_name *item)
-{
-    size_t at = *n;
-    while (at > 0 && list[at - 1].score > item->score)
-        at--;
-    if (at == MAX_NEAREST) return;
-    if (*n < MAX_NEAREST) ++*n;
-    memmove(&list[at + 1], &list[at], (*n - 1 - at) * sizeof *list);
-    list[at] = *item;
-}
-
 static adept_status unknown_gpu(const char *name, const near_name *list, size_t n, adept_error *err)
 {
     char text[512] = "";
@@ -217,20 +205,6 @@ static adept_status unknown_gpu(const char *name, const near_name *list, size_t 
         "unknown GPU '%.80s'%s; `adept gpus` lists all; for another, edit what `adept gpus NAME --json` prints and "
         "pass --gpu FILE.json",
         name, text);
-}
-
-/* The file of a normalised name or alias; an error names those that are near. */
-static adept_status find_builtin(const adept_embedded **found, const char *name, const char *typed, adept_error *err)
-{
-    near_name list[MAX_NEAREST] = {{0}};
-    size_t n = 0;
-    for (const adept_embedded *file = adept_embedded_hwprofiles; file->name && !*found; file++)
-        if (same_letters(file->name, typed)) *found = file;
-    for (const adept_embedded *file = adept_embedded_hwprofiles; *typed && file->name && !*found; file++) {
-        near_name item = near_of(found, file, typed);
-        if (item.score < NOT_NEAR) insert(list, &n, &item);
-    }
-    return *found ? ADEPT_OK : unknown_gpu(name, list, n, err);
 }
 
 /* ---- names that leave something out ---- */
@@ -321,12 +295,6 @@ static bool may_be(const adept_embedded *file, const said_board *typed, char for
     return board && (!*typed->form || same_form(typed->form, form));
 }
 
-/* GDDR with its check bits inside has a sixteenth less than its name says. */
-static bool has_memory(double gib, double bytes)
-{
-    return fabs(gib - bytes / 0x1p30) < 0.5 || fabs(gib - bytes / 0x1p30 * 16 / 15) < 0.5;
-}
-
 /* The board that a name means which says its memory or its form, but not each: the only one of those, or of several
  * the module that servers have. Boards of other memory are never taken for each other.
  * @param others  how many more there are */
@@ -348,7 +316,9 @@ static adept_status find_meant(const adept_embedded **found, size_t *others, con
         if (status != ADEPT_OK) return status;
         const double mem = hw->specs.mem_bytes;
         adept_hwprofile_free(hw);
-        if (said.gib > 0 && !has_memory(said.gib, mem)) continue;
+        /* GDDR with its check bits inside has a sixteenth less than its name says. */
+        if (said.gib > 0 && !(fabs(said.gib - mem / 0x1p30) < 0.5 || fabs(said.gib - mem / 0x1p30 * 16 / 15) < 0.5))
+            continue;
         differ = differ || (n > 0 && mem != bytes);
         bytes = mem;
         any = file;
@@ -359,19 +329,6 @@ static adept_status find_meant(const adept_embedded **found, size_t *others, con
     if (n == 1) *found = any;
     if (n > 1 && n_modules == 1 && !differ && !said.stacks) *found = module;
     return ADEPT_OK;
-}
-
-/* Say what was taken for a name that leaves the form, or all but the board, open. */
-static adept_status say_taken(adept_hwprofile *hw, const char *name, const char *typed, size_t others, adept_error *err)
-{
-    const said_board said = read_board(typed), own = read_board(hw->name);
-
-    hw->by_alias = others == SIZE_MAX;
-    if (strcmp(hw->name, typed) == 0 || *said.form || (hw->by_alias ? said.gib > 0 || own.gib == 0 : !*own.form))
-        return ADEPT_OK;
-    hw->taken = adept_arena_printf(hw->arena, "GPU '%.60s' is taken as %s, %s", name, hw->name,
-                                   others == 0 ? "the only such board known" : "which servers usually have");
-    return hw->taken ? ADEPT_OK : adept_no_memory(err, "a GPU");
 }
 
 /* ---- opening ---- */
@@ -486,15 +443,40 @@ static adept_status open_as_it_stands(adept_hwprofile **out, const char *name_or
     if (!normalise(name, name_or_path)) name[0] = '\0'; /* too long to be near anything */
     const adept_embedded *file = NULL;
     size_t others = SIZE_MAX; /* a name or alias as it is listed */
-    adept_status status = find_builtin(&file, name_or_path, name, err);
+    /* The file of a normalised name or alias; an error names those that are near. */
+    near_name list[MAX_NEAREST] = {{0}};
+    size_t n = 0;
+    for (const adept_embedded *f = adept_embedded_hwprofiles; f->name && !file; f++)
+        if (same_letters(f->name, name)) file = f;
+    for (const adept_embedded *f = adept_embedded_hwprofiles; *name && f->name && !file; f++) {
+        near_name item = near_of(&file, f, name);
+        size_t at = n; /* the list stays sorted by score; among equals the order of the names */
+        while (at > 0 && list[at - 1].score > item.score)
+            at--;
+        if (!(item.score < NOT_NEAR) || at == MAX_NEAREST) continue;
+        if (n < MAX_NEAREST) ++n;
+        memmove(&list[at + 1], &list[at], (n - 1 - at) * sizeof *list);
+        list[at] = item;
+    }
+    adept_status status = file ? ADEPT_OK : unknown_gpu(name_or_path, list, n, err);
     if (status == ADEPT_E_UNKNOWN_GPU) {
         adept_error why = {0};
-        adept_status found = find_meant(&file, &others, name, &why);
-        if (found != ADEPT_OK || file) status = found;
-        if (found != ADEPT_OK && err) *err = why;
+        adept_status meant = find_meant(&file, &others, name, &why);
+        if (meant != ADEPT_OK || file) status = meant;
+        if (meant != ADEPT_OK && err) *err = why;
     }
     if (status == ADEPT_OK) status = open_builtin(out, file, err);
-    return status == ADEPT_OK ? say_taken(*out, name_or_path, name, others, err) : status;
+    if (status != ADEPT_OK) return status;
+    /* Say what was taken for a name that leaves the form, or all but the board, open. */
+    adept_hwprofile *hw = *out;
+    const said_board said = read_board(name), own = read_board(hw->name);
+
+    hw->by_alias = others == SIZE_MAX;
+    if (strcmp(hw->name, name) == 0 || *said.form || (hw->by_alias ? said.gib > 0 || own.gib == 0 : !*own.form))
+        return ADEPT_OK;
+    hw->taken = adept_arena_printf(hw->arena, "GPU '%.60s' is taken as %s, %s", name_or_path, hw->name,
+                                   others == 0 ? "the only such board known" : "which servers usually have");
+    return hw->taken ? ADEPT_OK : adept_no_memory(err, "a GPU");
 }
 
 adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err)

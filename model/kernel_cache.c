@@ -1,7 +1,6 @@
 /** @file kernel_cache.c  The last time of every kernel, and of products the tiles they were tried with; see
  * kernel_cache.h. */
 #include "kernel_cache.h"
-#include "operator_step.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,46 +45,32 @@ void adept_kernel_cache_at(adept_kernel_cache *cache, const adept_specs *specs)
     cache->specs = *specs;
 }
 
-/* What a product takes; its arithmetic only where the peak is another. */
-static void time_product(adept_cached_kernel *known, const adept_kernel_case *c, const double *theta,
-                         const adept_tile_menu *menu)
+adept_kernel_time adept_kernel_cache_time(adept_cached_kernel *known, const adept_kernel_case *c,
+                                          const adept_kernel_gpu *gpu, const double *theta,
+                                          const adept_tile_menu *menus)
 {
-    bool same_peak = known->n_tries > 0 && known->flops_per_s == c->flops_per_s && known->sm_count == c->sm_count;
-    if (known->n_tries == 0) {
-        known->n_tries = adept_kernel_tries(known->tries, c, theta, menu);
-        known->fastest = 0;
+    const bool product = c->family < ADEPT_TILED_FAMILIES;
+    adept_kernel_gpu at = *gpu; /* but what its time does not depend on */
+    if (!product || !adept_kernel_l2_matters(gpu)) at.l2_bytes = 0.0;
+    if (c->family != ADEPT_FAMILY_ATTENTION && c->family != ADEPT_FAMILY_BATCH_NORM) at.clock_hz = 0.0;
+    if (known->family != c->family) forget(known); /* on matrix units, or no longer */
+    if (known->known && memcmp(&known->at, &at, sizeof at) == 0) return known->time;
+    if (product) { /* its arithmetic only where the peak is another */
+        const bool same_peak = known->n_tries > 0 && known->at.flops_per_s == at.flops_per_s &&
+                               known->at.sm_count == at.sm_count;
+        if (known->n_tries == 0) {
+            known->n_tries = adept_kernel_tries(known->tries, c, &at, theta, &menus[c->family]);
+            known->fastest = 0;
+        }
+        for (size_t i = 0; i < known->n_tries && !same_peak; i++)
+            known->compute_s[i] = adept_kernel_try_compute_s(&known->tries[i], &at);
+        known->time = adept_kernel_law_of_tries(c, &at, theta, known->tries, known->compute_s, known->n_tries,
+                                                &known->fastest);
+    } else {
+        known->time = adept_kernel_law(c, &at, theta, menus, 1.0, NULL);
     }
-    for (size_t i = 0; i < known->n_tries && !same_peak; i++)
-        known->compute_s[i] = adept_kernel_try_compute_s(&known->tries[i], c);
-    known->flops_per_s = c->flops_per_s;
-    known->sm_count = c->sm_count;
-    known->time =
-        adept_kernel_law_of_tries(c, theta, known->tries, known->compute_s, known->n_tries, &known->fastest);
-}
-
-/* @param c  forgets its cache where the time is the same without */
-static const adept_kernel_time *time_of(adept_cached_kernel *known, adept_kernel_case *c, const double *theta,
-                                        const adept_tile_menu *menus)
-{
-    bool product = c->family < ADEPT_TILED_FAMILIES;
-    if (!product || !adept_kernel_l2_matters(c)) c->l2_bytes = 0.0;
-    if (known->at.family != c->family) forget(known); /* on matrix units, or no longer */
-    if (!known->known || memcmp(&known->at, c, sizeof *c) != 0) {
-        if (product)
-            time_product(known, c, theta, &menus[c->family]);
-        else
-            known->time = adept_kernel_law(c, theta, menus, 1.0, NULL);
-        memcpy(&known->at, c, sizeof *c);
-        known->known = true;
-    }
-    return &known->time;
-}
-
-void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index, adept_operator_kernel *k,
-                             const double *theta, const adept_tile_menu *menus)
-{
-    adept_cached_kernel *known = &cache->kernels[2 * index];
-    cache->is_used = true;
-    const adept_kernel_time *t = time_of(known, &k->work, theta, menus);
-    adept_operator_put_time(out, k, t, k->or_alus ? time_of(known + 1, &k->on_alus, theta, menus) : t, theta);
+    known->family = c->family;
+    known->at = at;
+    known->known = true;
+    return known->time;
 }

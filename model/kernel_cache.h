@@ -8,12 +8,12 @@
 
 typedef struct adept_cached_kernel {
     bool known;
-    adept_kernel_case at; /* where its time is known */
+    adept_kernel_family family; /* where its time is known: on matrix units, or not */
+    adept_kernel_gpu at;
     adept_kernel_time time;
     size_t n_tries /* 0: not known */, fastest;
     adept_kernel_try tries[ADEPT_MAX_TRIES];
-    double compute_s[ADEPT_MAX_TRIES]; /* of each try at these: */
-    double flops_per_s, sm_count;
+    double compute_s[ADEPT_MAX_TRIES]; /* of each try, at the peak and the SMs of `at` */
 } adept_cached_kernel;
 
 typedef struct adept_kernel_cache {
@@ -33,9 +33,9 @@ void adept_kernel_cache_forget(adept_kernel_cache *cache);
 
 /** From now on the GPU has these numbers, of which bandwidth, caches and matrix units may be others than before. */
 void adept_kernel_cache_at(adept_kernel_cache *cache, const adept_specs *specs);
-/** adept_operator_time_of() without derivatives of kernel `index`, with the same bits.
- *  @param k  forgets the GPU's cache where its time is the same without */
-void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index, adept_operator_kernel *k,
-                             const double *theta, const adept_tile_menu *menus);
+/** adept_kernel_law() without derivatives of one kernel, whose case is always the same on its family. */
+adept_kernel_time adept_kernel_cache_time(adept_cached_kernel *known, const adept_kernel_case *c,
+                                          const adept_kernel_gpu *gpu, const double *theta,
+                                          const adept_tile_menu *menus);
 
 #endif

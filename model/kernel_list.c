@@ -74,16 +74,6 @@ static double *column(const adept_kernel_list *list, int which)
     return list->columns + (size_t)which * list->stride;
 }
 
-/* As one kernel that runs once. */
-static void join_last(adept_kernel_list *list, const double *kernel)
-{
-    size_t last = list->stride - 1;
-    double before = column(list, EXECUTIONS)[last];
-    for (int c = 0; c < EXECUTIONS; c++)
-        column(list, c)[last] = before * column(list, c)[last] + kernel[EXECUTIONS] * kernel[c];
-    column(list, EXECUTIONS)[last] = 1.0;
-}
-
 void adept_kernel_list_add(adept_kernel_list *list, const adept_timed_kernel *k, const adept_executions *executions)
 {
     const adept_board *b = &list->board;
@@ -99,7 +89,12 @@ void adept_kernel_list_add(adept_kernel_list *list, const adept_timed_kernel *k,
     list->core_j += all * kernel[CORE_J];
     list->memory_j += all * kernel[MEMORY_J];
     if (list->n == list->stride) {
-        join_last(list, kernel);
+        /* As one kernel that runs once. */
+        size_t last = list->stride - 1;
+        double before = column(list, EXECUTIONS)[last];
+        for (int c = 0; c < EXECUTIONS; c++)
+            column(list, c)[last] = before * column(list, c)[last] + kernel[EXECUTIONS] * kernel[c];
+        column(list, EXECUTIONS)[last] = 1.0;
         return;
     }
     for (int c = 0; c < COLUMNS; c++)

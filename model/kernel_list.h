@@ -26,6 +26,7 @@ typedef struct adept_timed_kernel {
     double clocked_s; /* follows the core clock: arithmetic, and latencies of what waits for each tile or row */
     double simt_flops, tensor_flops, bytes;
     double executed; /* of its multiplications, adept_kernel_time */
+    double repeats;  /* launches that are counted together: each is one execution */
 } adept_timed_kernel;
 
 /* How often a step runs a kernel in each of its parts. */

@@ -17,19 +17,19 @@ static adept_status reserve(adept_kernel_set *set, slots *s, const adept_profile
     while (s->n < 2 * most)
         s->n *= 2;
     s->of = calloc(s->n, sizeof *s->of);
-    set->shapes = malloc(most * sizeof *set->shapes);
+    set->cases = malloc(most * sizeof *set->cases);
     set->executions = malloc(most * sizeof *set->executions);
     set->uses = malloc(most * sizeof *set->uses);
-    if (s->of && set->shapes && set->executions && set->uses) return ADEPT_OK;
+    if (s->of && set->cases && set->executions && set->uses) return ADEPT_OK;
     return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", most);
 }
 
-static size_t find(adept_kernel_set *set, slots *s, const adept_operator_shape *shape)
+static size_t find(adept_kernel_set *set, slots *s, const adept_kernel_case *c)
 {
-    size_t at = (size_t)adept_operator_shape_hash(shape) & (s->n - 1);
+    size_t at = (size_t)adept_kernel_case_hash(c) & (s->n - 1);
     for (; s->of[at]; at = (at + 1) & (s->n - 1))
-        if (memcmp(&set->shapes[s->of[at] - 1u], shape, sizeof *shape) == 0) return s->of[at] - 1u;
-    set->shapes[set->n] = *shape;
+        if (memcmp(&set->cases[s->of[at] - 1u], c, sizeof *c) == 0) return s->of[at] - 1u;
+    set->cases[set->n] = *c;
     set->executions[set->n] = (adept_executions){.part = {0.0}};
     s->of[at] = (uint32_t)++set->n;
     return set->n - 1;
@@ -40,12 +40,12 @@ static adept_status add_operator(adept_kernel_set *set, slots *s, const adept_pr
 {
     const adept_profile_op *op = &prof->ops[index];
     for (size_t j = 0; j < op->n_kernels; j++) {
-        adept_operator_shape shape;
+        adept_kernel_case c;
         const adept_kernel *k = &op->kernels[j];
-        adept_status status = adept_operator_shape_of(&shape, op, k, err);
+        adept_status status = adept_kernel_case_of(&c, op, k, err);
         if (status != ADEPT_OK) return status;
-        double count = (double)op->count * shape.repeats;
-        size_t at = find(set, s, &shape);
+        double count = (double)op->count * c.repeats;
+        size_t at = find(set, s, &c);
         set->executions[at].part[k->pass] += (double)prof->grad_accum * count;
         if (!set->has_uses || k->pass != ADEPT_BACKWARD || op->count <= 0) continue;
         set->uses[set->n_uses++] =
@@ -64,10 +64,10 @@ static adept_status add_products(adept_kernel_set *set, slots *s, const adept_pr
         const adept_profile_op op = {.path = "the optimizer", .count = prof->matrices[i].n};
         adept_optimizer_products(products, &prof->matrices[i]);
         for (size_t k = 0; k < ADEPT_MUON_PRODUCTS; k++) {
-            adept_operator_shape shape;
-            adept_status status = adept_operator_shape_of(&shape, &op, &products[k], err);
+            adept_kernel_case c;
+            adept_status status = adept_kernel_case_of(&c, &op, &products[k], err);
             if (status != ADEPT_OK) return status;
-            set->executions[find(set, s, &shape)].part[ADEPT_PART_OPTIMIZER] += iterations * (double)op.count;
+            set->executions[find(set, s, &c)].part[ADEPT_PART_OPTIMIZER] += iterations * (double)op.count;
         }
     }
     return ADEPT_OK;
@@ -88,7 +88,7 @@ adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *pr
 
 void adept_kernel_set_free(adept_kernel_set *set)
 {
-    free(set->shapes);
+    free(set->cases);
     free(set->executions);
     free(set->uses);
     *set = (adept_kernel_set){.n = 0};

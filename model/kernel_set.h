@@ -13,7 +13,7 @@ typedef struct adept_kernel_use {
 
 typedef struct adept_kernel_set {
     size_t n;
-    adept_operator_shape *shapes;
+    adept_kernel_case *cases;
     adept_executions *executions; /* of a step; the optimizer's come behind those of the kernels */
     size_t n_ops, n_uses;
     adept_kernel_use *uses;
@@ -21,7 +21,7 @@ typedef struct adept_kernel_set {
 } adept_kernel_set;
 
 /** @param uses  of operators' backward, in the order of the profile's ops: are they wanted?
- *  @return as adept_operator_shape_of(); adept_kernel_set_free() whatever it is */
+ *  @return as adept_kernel_case_of(); adept_kernel_set_free() whatever it is */
 adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *prof, bool uses, adept_error *err);
 void adept_kernel_set_free(adept_kernel_set *set); /* zeroed is fine */
 

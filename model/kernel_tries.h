@@ -20,17 +20,17 @@ typedef struct adept_kernel_try {
 } adept_kernel_try;
 
 /** In the order in which they are compared. Of tiled families only. @return how many, at least 1 */
-size_t adept_kernel_tries(adept_kernel_try tries[ADEPT_MAX_TRIES], const adept_kernel_case *c, const double *theta,
-                          const adept_tile_menu *menu);
+size_t adept_kernel_tries(adept_kernel_try tries[ADEPT_MAX_TRIES], const adept_kernel_case *c,
+                          const adept_kernel_gpu *gpu, const double *theta, const adept_tile_menu *menu);
 
-/** Arithmetic of one try on the GPU of the case. */
-double adept_kernel_try_compute_s(const adept_kernel_try *r, const adept_kernel_case *c);
+/** Arithmetic of one try. */
+double adept_kernel_try_compute_s(const adept_kernel_try *r, const adept_kernel_gpu *gpu);
 
 /** The law, with the bits of adept_kernel_law().
  *  @param compute_s  adept_kernel_try_compute_s() of each try
  *  @param fastest    in: any of them, sooner done if it is the fastest; out: the one that is */
-adept_kernel_time adept_kernel_law_of_tries(const adept_kernel_case *c, const double *theta,
-                                            const adept_kernel_try *tries, const double *compute_s, size_t n,
-                                            size_t *fastest);
+adept_kernel_time adept_kernel_law_of_tries(const adept_kernel_case *c, const adept_kernel_gpu *gpu,
+                                            const double *theta, const adept_kernel_try *tries,
+                                            const double *compute_s, size_t n, size_t *fastest);
 
 #endif

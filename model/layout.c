@@ -288,16 +288,13 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
     for (size_t i = 0; i < x->prof->n_ops; i++) {
         const adept_profile_op *op = &x->part.ops[i];
         for (size_t k = 0; k < op->n_kernels; k++) {
-            adept_operator_shape shape;
-            adept_operator_kernel placed;
             adept_timed_kernel t;
-            adept_status status = adept_operator_shape_of(&shape, op, &op->kernels[k], x->err);
-            if (status == ADEPT_OK) status = adept_operator_place(&placed, &shape, x->prof->precision, x->hw, x->err);
+            adept_status status = adept_operator_kernel_time(&t, op, &op->kernels[k], x->prof->precision, x->hw,
+                                                             plan->kernels.theta, plan->kernels.menus, x->err);
             if (status != ADEPT_OK) return status;
-            adept_operator_time_of(&t, NULL, &placed, plan->kernels.theta, plan->kernels.menus);
             const double slow = is_core[i] && is_misaligned(&op->kernels[k]) ? MISALIGNED : 1.0;
             const adept_span span = {slow * t.clocked_s, slow * (t.time_s - t.clocked_s)};
-            add_span(&x->of_op[i].pass[op->kernels[k].pass], &span, shape.repeats);
+            add_span(&x->of_op[i].pass[op->kernels[k].pass], &span, t.repeats);
         }
     }
     for (size_t i = 0; i < p->n_operators; i++) {
@@ -317,22 +314,6 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
 }
 
 /* ---- recomputation ---- */
-
-/* torch's checkpoints (use_reentrant=False) stop where the last tensor is there that backward needs: the last product
- * of a block keeps its input, and is not computed again, unless something behind it keeps what it reads (a norm) or
- * makes (dropout's mask). Checkpoints of Megatron and DeepSpeed compute all of a block. */
-static void find_ends(adept_layout_state *x)
-{
-    const adept_program *p = &x->prof->program;
-    const bool stops = x->mesh.trainer == ADEPT_TRAINER_TORCH && trains(x);
-    for (size_t b = 0; b < x->part.n_blocks; b++)
-        x->spans[b].end = stops ? 0 : p->n_operators;
-    for (size_t i = 0; i < p->n_operators && stops; i++) {
-        size_t *end = &x->spans[x->part.block_of[i]].end;
-        if (x->part.keeps[i] & ADEPT_AUTOGRAD_RESULTS) *end = i + 1;
-        else if (x->part.is_product[i] || x->part.keeps[i]) *end = i;
-    }
-}
 
 /* The share of an operator's forward pass that backward computes again. @param nth  of the blocks of its stage, from 0;
  * -1: it is in none */
@@ -720,20 +701,6 @@ typedef struct block_sends {
     double tensor_s[2], ring_s[2], expert_s[2], beside_s;
 } block_sends;
 
-static void find_sends(block_sends *b, const adept_layout_state *x, const adept_rank_block *block)
-{
-    const bool same = b->of && memcmp(b->of->sent, block->sent, sizeof block->sent) == 0 &&
-                      memcmp(&b->of->again, &block->again, sizeof block->again) == 0;
-    b->of = block;
-    if (same) return;
-    for (int pass = 0; pass < 2; pass++) {
-        b->tensor_s[pass] = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_TENSOR);
-        b->ring_s[pass] = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_CONTEXT);
-        b->expert_s[pass] = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_EXPERT);
-    }
-    b->beside_s = calls_s(x, ADEPT_ALL_GATHER, &x->tensor, &block->again);
-}
-
 /* As adept_span_s(), of a clock whose stretch is known. */
 static double at_clock(const adept_span *span, double clock, double stretch)
 {
@@ -779,7 +746,17 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         s->forward_s += forward_s[b];
         s->backward_s += backward_s[b];
         s->again_s += again_s;
-        find_sends(&sends, x, block);
+        const bool same = sends.of && memcmp(sends.of->sent, block->sent, sizeof block->sent) == 0 &&
+                          memcmp(&sends.of->again, &block->again, sizeof block->again) == 0;
+        sends.of = block;
+        if (!same) {
+            for (int pass = 0; pass < 2; pass++) {
+                sends.tensor_s[pass] = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_TENSOR);
+                sends.ring_s[pass] = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_CONTEXT);
+                sends.expert_s[pass] = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_EXPERT);
+            }
+            sends.beside_s = calls_s(x, ADEPT_ALL_GATHER, &x->tensor, &block->again);
+        }
         s->tensor_s += exposed * ((1.0 + again_sent) * sends.tensor_s[ADEPT_FORWARD] + sends.tensor_s[ADEPT_BACKWARD]) +
                        SLOWED_BY_SENDING * fmin(sends.beside_s, backward_s[b]);
         for (int pass = 0; pass < 2; pass++) {
@@ -1008,15 +985,6 @@ adept_status adept_layout_fill(adept_layout_state *x, adept_stage_work *w, const
     return ADEPT_OK;
 }
 
-static void clear_words(adept_run *run)
-{
-    run->dp = run->tp = run->pp = run->virtual_stages = run->cp = run->ep = run->global_batch = 0;
-    run->fsdp = run->zero = run->schedule = run->activation_checkpoint = run->loss = run->trainer = 0;
-    run->offload = 0;
-    run->sp = false;
-    run->stage_blocks = run->stage_clocks_mhz = run->stage_limits_w = (adept_stage_list){0};
-}
-
 /* Every GPU has the whole model: as if the GPUs alone had been said. */
 static adept_status predict_plain(adept_layout_state *x)
 {
@@ -1059,7 +1027,20 @@ adept_status adept_layout_split(adept_layout_state *x)
     if (x->mesh.recompute != ADEPT_RECOMPUTE_NONE && x->part.n_blocks < 3)
         return adept_error_set(x->err, ADEPT_E_USAGE,
                                "activation_checkpoint: this model has no blocks (modules by number) to compute again");
-    find_ends(x);
+    /* torch's checkpoints (use_reentrant=False) stop where the last tensor is there that backward needs: the last
+     * product of a block keeps its input, and is not computed again, unless something behind it keeps what it reads (a
+     * norm) or makes (dropout's mask). Checkpoints of Megatron and DeepSpeed compute all of a block. */
+    const adept_program *p = &x->prof->program;
+    const bool stops = x->mesh.trainer == ADEPT_TRAINER_TORCH && trains(x);
+    for (size_t b = 0; b < x->part.n_blocks; b++)
+        x->spans[b].end = stops ? 0 : p->n_operators;
+    for (size_t i = 0; i < p->n_operators && stops; i++) {
+        size_t *end = &x->spans[x->part.block_of[i]].end;
+        if (x->part.keeps[i] & ADEPT_AUTOGRAD_RESULTS)
+            *end = i + 1;
+        else if (x->part.is_product[i] || x->part.keeps[i])
+            *end = i;
+    }
     return ADEPT_OK;
 }
 
@@ -1147,7 +1128,11 @@ adept_status adept_layout_begin(adept_layout_state *x, const adept_run *run)
     adept_status status = adept_mesh_of(&x->mesh, &words, x->prof, x->err);
     if (status != ADEPT_OK) return status;
     x->out->mesh = x->mesh;
-    clear_words(&x->run);
+    x->run.dp = x->run.tp = x->run.pp = x->run.virtual_stages = x->run.cp = x->run.ep = x->run.global_batch = 0;
+    x->run.fsdp = x->run.zero = x->run.schedule = x->run.activation_checkpoint = x->run.loss = x->run.trainer = 0;
+    x->run.offload = 0;
+    x->run.sp = false;
+    x->run.stage_blocks = x->run.stage_clocks_mhz = x->run.stage_limits_w = (adept_stage_list){0};
     status = adept_mesh_is_said(&words) ? find_nodes(x) : ADEPT_OK;
     if (status != ADEPT_OK) return status;
     x->out->run = x->run;

@@ -118,24 +118,6 @@ bool adept_node_known(const adept_hwprofile *hw, const adept_run *run)
 
 /* ---- a file ---- */
 
-static void read_word(adept_json_reader *r, adept_run *says, const adept_field *f, const cJSON *root)
-{
-    static const char *const known[] = {"value", "source"};
-    char where[80];
-    const cJSON *object = adept_json_object_or_null(r, root, f->name, f->name);
-    if (!object) return;
-    snprintf(where, sizeof where, " in %s", f->name);
-    r->where = f->name;
-    adept_json_check_keys(r, object, where, known, 2);
-    double value = adept_json_number(r, object, "value");
-    const char *source = adept_json_string(r, object, "source");
-    if (r->status == ADEPT_OK && *source == '\0') adept_json_fail(r, "%s has no source", f->name);
-    if (r->status == ADEPT_OK && !adept_field_set_number(f, says, value))
-        adept_json_fail(r, "%s: %g is not %s", f->name, value,
-                        f->kind == ADEPT_FIELD_COUNT ? "a whole number from 1 to 2^53" : "a number above 0");
-    r->where = NULL;
-}
-
 static adept_status read_node(adept_run *run, const char *path, const cJSON *root, adept_error *err)
 {
     const char *known[N_OF_NODE + 2] = {"schema_version", "name"};
@@ -149,8 +131,24 @@ static adept_status read_node(adept_run *run, const char *path, const cJSON *roo
     if (r.status == ADEPT_OK && adept_json_count(&r, root, "schema_version") != 1 && r.status == ADEPT_OK)
         adept_json_fail(&r, "schema_version is not 1");
     adept_json_string(&r, root, "name");
-    for (size_t i = 0; i < N_OF_NODE && r.status == ADEPT_OK; i++)
-        read_word(&r, &says, adept_run_field((size_t)of_node[i]), root);
+    for (size_t i = 0; i < N_OF_NODE && r.status == ADEPT_OK; i++) {
+        const adept_field *f = adept_run_field((size_t)of_node[i]);
+        static const char *const keys[] = {"value", "source"};
+        char where[80];
+        const cJSON *object = adept_json_object_or_null(&r, root, f->name, f->name);
+        if (object) {
+            snprintf(where, sizeof where, " in %s", f->name);
+            r.where = f->name;
+            adept_json_check_keys(&r, object, where, keys, 2);
+            double value = adept_json_number(&r, object, "value");
+            const char *source = adept_json_string(&r, object, "source");
+            if (r.status == ADEPT_OK && *source == '\0') adept_json_fail(&r, "%s has no source", f->name);
+            if (r.status == ADEPT_OK && !adept_field_set_number(f, &says, value))
+                adept_json_fail(&r, "%s: %g is not %s", f->name, value,
+                                f->kind == ADEPT_FIELD_COUNT ? "a whole number from 1 to 2^53" : "a number above 0");
+            r.where = NULL;
+        }
+    }
     if (r.status == ADEPT_OK && adept_node_law_of(&law, &says, &why) != ADEPT_OK)
         adept_json_fail(&r, "%s", why.message);
     if (r.status == ADEPT_OK) take(run, &says);

@@ -26,13 +26,6 @@ static void find_winograd(adept_kernel_case *c, const adept_kernel *k)
     c->channels_out = k->n;
 }
 
-/* What is rounded up later. */
-static double without_rounding(double x)
-{
-    double whole = nearbyint(x);
-    return fabs(x - whole) <= WHOLE_TOLERANCE * fmax(1.0, fabs(x)) ? whole : x;
-}
-
 /* Products of a recurrent layer: one launch per time step, counted together. */
 static double launches_of(const adept_kernel *k)
 {
@@ -93,11 +86,6 @@ static bool is_product(const adept_kernel *k)
     return k->family < ADEPT_PRODUCT_FAMILIES;
 }
 
-static bool has_dimensions(const adept_kernel *k)
-{
-    return k->unit != ADEPT_UNIT_ALU && k->flops > 0.0 && k->m > 0.0 && k->n > 0.0 && k->k > 0.0 && k->batch > 0.0;
-}
-
 /* Beyond this no sum, product or fourth power of the law stays a number. */
 #define MOST 1e30
 
@@ -109,23 +97,23 @@ static bool is_possible(const adept_kernel_case *c, double count)
            c->width <= MOST && c->row_elements <= MOST && c->images <= MOST && c->side <= MOST;
 }
 
-adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_profile_op *op, const adept_kernel *k,
-                                     adept_error *err)
+adept_status adept_kernel_case_of(adept_kernel_case *c, const adept_profile_op *op, const adept_kernel *k,
+                                  adept_error *err)
 {
-    memset(out, 0, sizeof *out); /* padding too: equal kernels are found by their bytes */
-    adept_kernel_case *c = &out->work;
-    if (is_product(k) && !has_dimensions(k))
+    memset(c, 0, sizeof *c); /* padding too: equal kernels are found by their bytes */
+    if (is_product(k) &&
+        !(k->unit != ADEPT_UNIT_ALU && k->flops > 0.0 && k->m > 0.0 && k->n > 0.0 && k->k > 0.0 && k->batch > 0.0))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: a product of %s has no dimensions", op->path);
-    out->repeats = is_product(k) ? launches_of(k) : 1.0;
-    out->unit = k->unit;
-    out->dtype = k->dtype;
+    c->repeats = is_product(k) ? launches_of(k) : 1.0;
+    c->unit = k->unit;
+    c->dtype = k->dtype;
     /* Of the FLOPs that are counted: causal attention computes those of about half its scores. */
     double computed = k->causal > 0.0 ? adept_kernel_causal_keys(k->m, k->n, k->causal, 1.0) / k->n : 1.0;
-    out->alu_flops = computed * (k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0));
-    if (k->unit != ADEPT_UNIT_ALU) out->matrix_flops = computed * k->flops;
+    c->counted_alu_flops = computed * (k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0));
+    if (k->unit != ADEPT_UNIT_ALU) c->counted_matrix_flops = computed * k->flops;
     c->family = k->family;
     c->element_bytes = adept_dtype_bytes(k->dtype);
-    c->bytes = (k->bytes_read + k->bytes_written) / out->repeats;
+    c->bytes = (k->bytes_read + k->bytes_written) / c->repeats;
     c->alu_flops = k->unit == ADEPT_UNIT_ALU || k->family == ADEPT_FAMILY_DEPTHWISE ? k->flops : k->flops_alu;
     c->row_elements = k->row_elements;
     if (k->family == ADEPT_FAMILY_DEPTHWISE || k->family == ADEPT_FAMILY_BATCH_NORM)
@@ -137,13 +125,16 @@ adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_prof
          * the input gradient of a strided convolution, most of whose taps meet no output, the mean. Library kernels
          * read operand rows along k in the forward pass of a linear layer only. */
         c->m = k->m, c->n = k->n, c->batch = k->batch;
-        c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
+        /* What is rounded up later. */
+        double x = k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch);
+        double whole = nearbyint(x);
+        c->k = fabs(x - whole) <= WHOLE_TOLERANCE * fmax(1.0, fabs(x)) ? whole : x;
         if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = k->k * c->element_bytes;
         if (c->family == ADEPT_FAMILY_CONV) find_winograd(c, k);
         if (c->family == ADEPT_FAMILY_ATTENTION) c->width = k->k, c->causal = k->causal;
         if (k->planes > 0.0) c->transposed_bytes = 2.0 * c->bytes, c->pointwise = k->taps == 1.0;
     }
-    if (!is_possible(c, (double)op->count * out->repeats))
+    if (!is_possible(c, (double)op->count * c->repeats))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: a kernel of %s has a count out of range", op->path);
     return ADEPT_OK;
 }
@@ -153,64 +144,74 @@ double adept_streaming_sms(const adept_hwprofile *hw)
     return strcmp(hw->vendor, "NVIDIA") == 0 ? hw->specs.sm_count : 0.0;
 }
 
-/* Attention in one kernel has TF32 for none of its operands: PyTorch's takes 32 bits at the rate of ALUs and below. On
- * an H200 that of steps of ViT, GPT-2 and a Llama in TF32 takes 10 to 21 TFLOP/s, and in FP32 as long. */
-static adept_precision precision_of(const adept_kernel_case *c, adept_precision precision)
+adept_kernel_gpu adept_kernel_gpu_of(const adept_hwprofile *hw)
 {
-    return c->family == ADEPT_FAMILY_ATTENTION && precision == ADEPT_TF32 ? ADEPT_FP32 : precision;
+    return (adept_kernel_gpu){.clock_hz = hw->specs.clock_boost_hz,
+                              .bytes_per_s = hw->specs.mem_bytes_per_s,
+                              .sm_count = hw->specs.sm_count,
+                              .flight_sms = adept_streaming_sms(hw),
+                              .l2_bytes = hw->specs.l2_bytes};
 }
 
 /* Peaks, and what of the arithmetic runs on matrix units. */
-adept_status adept_operator_place(adept_operator_kernel *out, const adept_operator_shape *shape,
-                                  adept_precision precision, const adept_hwprofile *hw, adept_error *err)
+adept_status adept_operator_place(adept_operator_kernel *out, const adept_kernel_case *of, adept_precision precision,
+                                  const adept_hwprofile *hw, adept_error *err)
 {
     adept_kernel_case *c = &out->work;
-    *c = shape->work;
-    out->or_alus = false;
-    c->bytes_per_s = hw->specs.mem_bytes_per_s;
-    c->sm_count = hw->specs.sm_count;
-    c->flight_sms = adept_streaming_sms(hw);
-    c->l2_bytes = hw->specs.l2_bytes;
-    if (c->family == ADEPT_FAMILY_ATTENTION || c->family == ADEPT_FAMILY_BATCH_NORM)
-        c->clock_hz = hw->specs.clock_boost_hz;
-    double simt_flops = shape->alu_flops, tensor_flops = 0.0;
+    adept_kernel_gpu *gpu = &out->gpu;
+    *c = *of;
+    *gpu = adept_kernel_gpu_of(hw);
+    out->or_alus_flops_per_s = 0.0;
+    out->family_on_alus = of->family;
+    double simt_flops = of->counted_alu_flops, tensor_flops = 0.0;
     adept_status status =
-        adept_peak_flops_per_s(&c->alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, shape->dtype, err);
-    if (status == ADEPT_OK && shape->unit != ADEPT_UNIT_ALU) {
+        adept_peak_flops_per_s(&gpu->alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, of->dtype, err);
+    if (status == ADEPT_OK && of->unit != ADEPT_UNIT_ALU) {
         bool tensor = false, on_units = false;
-        status = product_peak(&c->flops_per_s, &tensor, hw, precision_of(c, precision), shape->unit, shape->dtype,
-                              c->alu_flops_per_s, err);
-        out->or_alus =
-            tensor && precision == ADEPT_TF32 && shape->dtype == ADEPT_F32 && c->family < ADEPT_TILED_FAMILIES;
-        if (out->or_alus && status == ADEPT_OK) {
-            out->on_alus = *c;
-            out->on_alus.transposed_bytes = out->on_alus.pointwise = 0.0;
-            out->on_alus_flops = (shape->alu_flops + shape->matrix_flops) / shape->repeats;
-            status = product_peak(&out->on_alus.flops_per_s, &on_units, hw, ADEPT_FP32, shape->unit, shape->dtype,
-                                  c->alu_flops_per_s, err);
-            out->or_alus = !on_units; /* some have matrix units for FP32 too */
+        /* Attention in one kernel has TF32 for none of its operands: PyTorch's takes 32 bits at the rate of ALUs and
+         * below. On an H200 that of steps of ViT, GPT-2 and a Llama in TF32 takes 10 to 21 TFLOP/s, and in FP32 as
+         * long. */
+        status = product_peak(&gpu->flops_per_s, &tensor, hw,
+                              c->family == ADEPT_FAMILY_ATTENTION && precision == ADEPT_TF32 ? ADEPT_FP32 : precision,
+                              of->unit, of->dtype, gpu->alu_flops_per_s, err);
+        if (status == ADEPT_OK && tensor && precision == ADEPT_TF32 && of->dtype == ADEPT_F32 &&
+            of->family < ADEPT_TILED_FAMILIES) {
+            status = product_peak(&out->or_alus_flops_per_s, &on_units, hw, ADEPT_FP32, of->unit, of->dtype,
+                                  gpu->alu_flops_per_s, err);
+            if (on_units) out->or_alus_flops_per_s = 0.0; /* some have matrix units for FP32 too */
         }
         if (tensor) {
-            const bool halved = precision >= ADEPT_NVFP4 && shape->dtype == ADEPT_F8E4M3;
-            tensor_flops = shape->matrix_flops * (halved ? 0.5 : adept_dtype_bytes(adept_dtype_real(shape->dtype))) /
-                           TENSOR_OPERAND_BYTES;
+            const bool halved = precision >= ADEPT_NVFP4 && of->dtype == ADEPT_F8E4M3;
+            tensor_flops = of->counted_matrix_flops *
+                           (halved ? 0.5 : adept_dtype_bytes(adept_dtype_real(of->dtype))) / TENSOR_OPERAND_BYTES;
             if (c->family < ADEPT_TILED_FAMILIES) c->family = ADEPT_FAMILY_TENSOR;
         } else {
-            simt_flops += shape->matrix_flops;
+            simt_flops += of->counted_matrix_flops;
         }
     }
     if (c->family != ADEPT_FAMILY_TENSOR) c->transposed_bytes = c->pointwise = 0.0; /* ALUs take any layout */
-    out->unit = c->family < ADEPT_PRODUCT_FAMILIES ? shape->unit : ADEPT_UNIT_ALU;
-    out->simt_flops = simt_flops / shape->repeats;
-    out->tensor_flops = tensor_flops / shape->repeats;
+    if (c->family >= ADEPT_PRODUCT_FAMILIES) c->unit = ADEPT_UNIT_ALU;
+    out->simt_flops = simt_flops / of->repeats;
+    out->tensor_flops = tensor_flops / of->repeats;
     return status;
 }
 
-uint64_t adept_operator_shape_hash(const adept_operator_shape *shape)
+adept_operator_kernel adept_operator_on_alus(const adept_operator_kernel *k)
+{
+    adept_operator_kernel out = *k;
+    out.work.family = k->family_on_alus;
+    out.work.transposed_bytes = out.work.pointwise = 0.0;
+    out.gpu.flops_per_s = k->or_alus_flops_per_s;
+    out.simt_flops = (k->work.counted_alu_flops + k->work.counted_matrix_flops) / k->work.repeats;
+    out.tensor_flops = 0.0;
+    return out;
+}
+
+uint64_t adept_kernel_case_hash(const adept_kernel_case *c)
 {
     uint64_t hash[2] = {0, 1}, word; /* two at a time, which do not wait for each other */
-    const unsigned char *bytes = (const unsigned char *)shape;
-    for (size_t i = 0; i + sizeof word <= sizeof *shape; i += sizeof word) {
+    const unsigned char *bytes = (const unsigned char *)c;
+    for (size_t i = 0; i + sizeof word <= sizeof *c; i += sizeof word) {
         uint64_t *part = &hash[i / sizeof word % 2];
         memcpy(&word, bytes + i, sizeof word);
         *part = (*part ^ word) * 0x9e3779b97f4a7c15u;

@@ -4,32 +4,25 @@
 #include "adept_kernel_law.h"
 #include "adept_model.h"
 
-/* One kernel, however often and in whichever pass it runs, without the GPU. Equal ones have equal bytes, padding
- * included. */
-typedef struct adept_operator_shape {
-    adept_kernel_case work;         /* what the GPU says is 0 */
-    double alu_flops, matrix_flops; /* of all launches that are counted together */
-    double repeats;                 /* how many these are */
-    adept_unit unit;
-    adept_dtype dtype;
-} adept_operator_shape;
-
-/* The same on a GPU. */
+/* A kernel on a GPU. */
 typedef struct adept_operator_kernel {
-    adept_kernel_case work;
-    adept_unit unit;
+    adept_kernel_case work; /* of the family that it is of there */
+    adept_kernel_gpu gpu;
     double simt_flops, tensor_flops; /* of one execution; the latter in operations on 16-bit operands: TF32's are two */
-    bool or_alus; /* of TF32: libraries take FP32 where that is faster, as by Winograd's algorithm */
-    adept_kernel_case on_alus;
-    double on_alus_flops; /* in place of both */
+    /* Of TF32: libraries take FP32 where that is faster, as by Winograd's algorithm. Its peak; 0: they do not */
+    double or_alus_flops_per_s;
+    adept_kernel_family family_on_alus;
 } adept_operator_kernel;
 
-/** @return ADEPT_E_INVALID if its counts are no kernel's */
-adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_profile_op *op, const adept_kernel *k,
-                                     adept_error *err);
+/** The kernel without the GPU: equal ones have equal bytes, padding included.
+ *  @return ADEPT_E_INVALID if its counts are no kernel's */
+adept_status adept_kernel_case_of(adept_kernel_case *out, const adept_profile_op *op, const adept_kernel *k,
+                                  adept_error *err);
 /** @return ADEPT_E_USAGE if the GPU has no unit for it */
-adept_status adept_operator_place(adept_operator_kernel *out, const adept_operator_shape *shape,
-                                  adept_precision precision, const adept_hwprofile *hw, adept_error *err);
-uint64_t adept_operator_shape_hash(const adept_operator_shape *shape);
+adept_status adept_operator_place(adept_operator_kernel *out, const adept_kernel_case *of, adept_precision precision,
+                                  const adept_hwprofile *hw, adept_error *err);
+/** The same in FP32 on ALUs, where or_alus_flops_per_s is not 0. */
+adept_operator_kernel adept_operator_on_alus(const adept_operator_kernel *k);
+uint64_t adept_kernel_case_hash(const adept_kernel_case *c);
 
 #endif

@@ -73,11 +73,6 @@ bool adept_board_averages(const adept_hwprofile *hw)
  * (data/measurements: 689 W at 51 TFLOP/s), where a V100 takes 9 to 10, and names say 5.8 and 3.3. */
 #define ALU_EXPONENT 0.4
 
-static double alu_process(double process)
-{
-    return process < 1.0 ? pow(process, ALU_EXPONENT) : process;
-}
-
 /* A byte's way from the SMs to memory and its memory: the way took 46 of a V100's 77 pJ, and goes with the process.
  * Memory stacked in the package (HBM, 1024 bits a stack) takes 3.9 pJ a bit (O'Connor et al., MICRO 2017), chips on the
  * board (GDDR, at most 512 bits in all) 7.5 (GDDR6: 7.25 to 7.5, Micron's figures for GDDR6 and GDDR6X). Fits to a V100
@@ -131,7 +126,7 @@ adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p
 {
     const adept_specs *s = &hw->specs;
     const double process = isnan(s->process_nm) ? 1.0 : s->process_nm / REFERENCE_NM;
-    adept_operator_owner o = {.alu = alu_process(process),
+    adept_operator_owner o = {.alu = process < 1.0 ? pow(process, ALU_EXPONENT) : process,
                               .operation = process,
                               .tensor_j = s->tensor_flop_j,
                               .memory = memory_of(s, process),

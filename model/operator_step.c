@@ -24,20 +24,13 @@ adept_status adept_operator_check_saturation(const char *name, adept_error *err)
  * (data/measurements/h200-sxm-141gb/optimizers.csv). A CUDA graph has its counts on the GPU. */
 #define NUMBERS_IN_TENSORS 15.0
 
-/* A fused multiply and add is two FLOPs. */
-static double double_s(double operations, const adept_specs *specs)
-{
-    return operations > 0.0 && specs->vector_fp64_flops_per_s > 0.0
-               ? operations / (0.5 * specs->vector_fp64_flops_per_s)
-               : 0.0;
-}
-
 adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_hwprofile *hw)
 {
     const adept_specs *specs = &hw->specs;
     const adept_work *work = &placed->work;
     const double passes = placed->numbers.pass[ADEPT_PASS_PASSES];
     adept_operator_numbers n = {
+        /* A fused multiply and add is two FLOPs. */
         .passes = passes,
         .launches = {passes * work->kernels[ADEPT_FORWARD], passes * work->kernels[ADEPT_BACKWARD],
                      work->optimizer.kernels},
@@ -50,7 +43,9 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .bytes_per_s = specs->mem_bytes_per_s,
         .flight_sms = adept_streaming_sms(hw),
         .optimizer_streams = work->optimizer.streams,
-        .optimizer_double_s = double_s(work->optimizer.double_operations, specs),
+        .optimizer_double_s = work->optimizer.double_operations > 0.0 && specs->vector_fp64_flops_per_s > 0.0
+                                  ? work->optimizer.double_operations / (0.5 * specs->vector_fp64_flops_per_s)
+                                  : 0.0,
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
         .tdp_w = specs->tdp_w,
         .rests = adept_board_rests(specs),
@@ -81,47 +76,50 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
 
 /* ---- one kernel at full clock ---- */
 
-/* What a kernel reads next it asks for after a latency that follows the core clock, unless many bytes are in flight: a
- * product waits for each tile, a normalisation for each row, a stream for nothing. */
-static double latency_share(const adept_kernel_case *c, const double *theta)
-{
-    return adept_kernel_waits(c) ? theta[ADEPT_OP_mem_core_share] : 0.0;
-}
-
-void adept_operator_put_time(adept_timed_kernel *out, const adept_operator_kernel *k, const adept_kernel_time *t,
-                             const adept_kernel_time *on_alus, const double *theta)
-{
-    bool faster = on_alus->time_s < t->time_s;
-    const adept_kernel_time *best = faster ? on_alus : t;
-    *out = (adept_timed_kernel){k->unit,
-                                best->time_s,
-                                best->core_s,
-                                best->core_s + latency_share(&k->work, theta) * (best->time_s - best->core_s),
-                                faster ? k->on_alus_flops : k->simt_flops,
-                                faster ? 0.0 : k->tensor_flops,
-                                k->work.bytes,
-                                best->executed};
-}
-
 void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes, const adept_operator_kernel *k,
-                            const double *theta, const adept_tile_menu *menus)
+                            const double *theta, const adept_tile_menu *menus, adept_cached_kernel known[2])
 {
     adept_kernel_gradient g;
+    adept_operator_kernel on_alus;
     if (slopes) memset(&g, 0, sizeof g);
-    adept_kernel_time t = adept_kernel_law(&k->work, theta, menus, 1.0, slopes ? &g : NULL);
-    adept_kernel_time alus = k->or_alus ? adept_kernel_law(&k->on_alus, theta, menus, 1.0, NULL) : t;
-    adept_operator_put_time(out, k, &t, &alus, theta);
-    if (!slopes) return;
-    if (alus.time_s < t.time_s) {
-        memset(&g, 0, sizeof g);
-        adept_kernel_law(&k->on_alus, theta, menus, 1.0, &g);
+    adept_kernel_time t = known ? adept_kernel_cache_time(&known[0], &k->work, &k->gpu, theta, menus)
+                                : adept_kernel_law(&k->work, &k->gpu, theta, menus, 1.0, slopes ? &g : NULL);
+    if (k->or_alus_flops_per_s > 0.0) {
+        on_alus = adept_operator_on_alus(k);
+        adept_kernel_time other =
+            known ? adept_kernel_cache_time(&known[1], &on_alus.work, &on_alus.gpu, theta, menus)
+                  : adept_kernel_law(&on_alus.work, &on_alus.gpu, theta, menus, 1.0, NULL);
+        if (other.time_s < t.time_s) {
+            t = other;
+            k = &on_alus;
+            if (slopes) memset(&g, 0, sizeof g);
+            if (slopes) adept_kernel_law(&k->work, &k->gpu, theta, menus, 1.0, &g);
+        }
     }
+    /* What a kernel reads next it asks for after a latency that follows the core clock, unless many bytes are in
+     * flight: a product waits for each tile, a normalisation for each row, a stream for nothing. */
+    double share = adept_kernel_waits(&k->work) ? theta[ADEPT_OP_mem_core_share] : 0.0;
+    *out = (adept_timed_kernel){k->work.unit,  t.time_s,        t.core_s,      t.core_s + share * (t.time_s - t.core_s),
+                                k->simt_flops, k->tensor_flops, k->work.bytes, t.executed,
+                                k->work.repeats};
+    if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     memcpy(slopes->time_s, g.time_s, sizeof g.time_s);
-    double share = latency_share(&k->work, theta);
     for (int i = 0; i < ADEPT_KP_COUNT; i++)
         slopes->clocked_s[i] = g.core_s[i] + share * (g.time_s[i] - g.core_s[i]);
     if (adept_kernel_waits(&k->work)) slopes->clocked_s[ADEPT_OP_mem_core_share] = out->time_s - out->core_s;
+}
+
+adept_status adept_operator_kernel_time(adept_timed_kernel *out, const adept_profile_op *op, const adept_kernel *k,
+                                        adept_precision precision, const adept_hwprofile *hw, const double *theta,
+                                        const adept_tile_menu *menus, adept_error *err)
+{
+    adept_kernel_case c;
+    adept_operator_kernel placed;
+    adept_status status = adept_kernel_case_of(&c, op, k, err);
+    if (status == ADEPT_OK) status = adept_operator_place(&placed, &c, precision, hw, err);
+    if (status == ADEPT_OK) adept_operator_time_of(out, NULL, &placed, theta, menus, NULL);
+    return status;
 }
 
 /* Its kernels go from tensor to tensor. @param of_device  NULL, or: the device memory's share of the sum of fourth
@@ -143,7 +141,8 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
     bool computes = n->optimizer_double_s > memory_s;
     double core_s = computes ? n->optimizer_double_s : 0.0;
     *out = (adept_timed_kernel){
-        ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, core_s, n->optimizer_flops, 0.0, n->optimizer_bytes, 1.0};
+        ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, core_s, n->optimizer_flops, 0.0, n->optimizer_bytes,
+        1.0, 1.0};
     if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     if (computes) return;

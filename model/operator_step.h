@@ -15,7 +15,7 @@
 #define ADEPT_OPERATOR_STEP_H
 #include "adept_evaluate.h"
 #include "buckets.h"
-#include "kernel_list.h"
+#include "kernel_cache.h"
 #include "operator_kernel.h"
 #include "placement.h"
 
@@ -52,12 +52,14 @@ typedef struct adept_timed_slopes {
     double time_s[ADEPT_OPERATOR_PARAMETERS], clocked_s[ADEPT_OPERATOR_PARAMETERS];
 } adept_timed_slopes;
 
-/** What a kernel takes by the faster of both. @param on_alus  the same as `t` where it cannot be on ALUs */
-void adept_operator_put_time(adept_timed_kernel *out, const adept_operator_kernel *k, const adept_kernel_time *t,
-                             const adept_kernel_time *on_alus, const double *theta);
-/** Time of one execution at full clock. @param slopes  NULL: not wanted */
+/** Time of one execution at full clock. @param slopes  NULL: not wanted
+ *  @param known  NULL, or what is known of it and, behind that, of it on ALUs; then without slopes */
 void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes, const adept_operator_kernel *k,
-                            const double *theta, const adept_tile_menu *menus);
+                            const double *theta, const adept_tile_menu *menus, adept_cached_kernel known[2]);
+/** One of an operator's kernels. @return as adept_kernel_case_of() and adept_operator_place() */
+adept_status adept_operator_kernel_time(adept_timed_kernel *out, const adept_profile_op *op, const adept_kernel *k,
+                                        adept_precision precision, const adept_hwprofile *hw, const double *theta,
+                                        const adept_tile_menu *menus, adept_error *err);
 /** The same of the optimizer. */
 void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *slopes,
                                    const adept_operator_numbers *n, const double *theta);

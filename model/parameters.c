@@ -123,17 +123,6 @@ bool adept_is_power_parameter(const char *name)
     return false;
 }
 
-static void set_defaults(adept_model_parameters *p, const adept_specs *specs)
-{
-    double *const theta = (double *)p;
-    for (size_t i = 0; i < N_PARAMETERS; i++)
-        theta[i] = infos[i].fallback;
-    p->p_static_w = isnan(specs->idle_w) ? IDLE_SHARE_OF_TDP * specs->tdp_w : specs->idle_w;
-    /* Without tdp_w power is unknown whatever this is. */
-    if (isnan(p->p_static_w) && isnan(specs->tdp_w)) p->p_static_w = PLACEHOLDER_STATIC_W;
-    p->bw_eff_bytes_per_s = ALLREDUCE_SHARE_OF_LINK * 0.5 * specs->link_bytes_per_s;
-}
-
 adept_status adept_parameters_take_fitted(double *theta, const adept_hwprofile *hw, adept_granularity granularity,
                                           adept_error *err)
 {
@@ -166,7 +155,12 @@ adept_status adept_model_parameters_get(adept_model_parameters *out, const adept
     adept_model_parameters p;
     double *const theta = (double *)&p;
     adept_status status = ADEPT_OK;
-    set_defaults(&p, &hw->specs);
+    for (size_t i = 0; i < N_PARAMETERS; i++)
+        theta[i] = infos[i].fallback;
+    p.p_static_w = isnan(hw->specs.idle_w) ? IDLE_SHARE_OF_TDP * hw->specs.tdp_w : hw->specs.idle_w;
+    /* Without tdp_w power is unknown whatever this is. */
+    if (isnan(p.p_static_w) && isnan(hw->specs.tdp_w)) p.p_static_w = PLACEHOLDER_STATIC_W;
+    p.bw_eff_bytes_per_s = ALLREDUCE_SHARE_OF_LINK * 0.5 * hw->specs.link_bytes_per_s;
     /* The parameters of the other granularity mean nothing here. */
     if (hw->granularity != ADEPT_GRANULARITY_OPERATOR)
         status = adept_parameters_take_fitted(theta, hw, ADEPT_GRANULARITY_MODEL, err);

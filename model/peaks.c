@@ -30,13 +30,6 @@ static adept_spec instead_of_int8(const adept_specs *s)
                        first_known(s, ADEPT_SPEC_tensor_fp16_flops_per_s, ADEPT_SPEC_vector_fp16_flops_per_s));
 }
 
-/* Where products with weights are scaled, those of 8 bits are they. */
-static adept_spec scaled_peak(adept_precision precision)
-{
-    return precision == ADEPT_NVFP4 || precision == ADEPT_PURE_NVFP4 ? ADEPT_SPEC_tensor_fp4_flops_per_s
-                                                                     : ADEPT_SPEC_tensor_fp8_flops_per_s;
-}
-
 /* Matrix products and convolutions: the matrix units where the GPU has them for the type, else the ALUs. */
 static adept_spec matrix_peak(const adept_specs *s, adept_precision precision, adept_dtype dtype)
 {
@@ -55,7 +48,9 @@ static adept_spec matrix_peak(const adept_specs *s, adept_precision precision, a
         return first_known(s, ADEPT_SPEC_tensor_fp64_flops_per_s, ADEPT_SPEC_vector_fp64_flops_per_s);
     case ADEPT_F8E4M3:
     case ADEPT_F8E5M2:
-        return scaled_peak(precision);
+        /* Where products with weights are scaled, those of 8 bits are they. */
+        return precision == ADEPT_NVFP4 || precision == ADEPT_PURE_NVFP4 ? ADEPT_SPEC_tensor_fp4_flops_per_s
+                                                                         : ADEPT_SPEC_tensor_fp8_flops_per_s;
     case ADEPT_I8:
     case ADEPT_U8:
         return first_known(s, ADEPT_SPEC_tensor_int8_flops_per_s, instead_of_int8(s));

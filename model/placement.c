@@ -15,18 +15,6 @@ static adept_status check_spec(const adept_hwprofile *hw, const char *name, doub
     return adept_error_set(err, ADEPT_E_INVALID, "%s: specs.%s must be a positive number", hw->name, name);
 }
 
-static adept_status check_specs(const adept_hwprofile *hw, adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-#define X(field, required, text)                                                                                       \
-    if (required && status == ADEPT_OK) status = check_spec(hw, #field, hw->specs.field, err);
-    ADEPT_SPEC_LIST(X)
-#undef X
-    /* Optional, but a number where it is given. */
-    if (status == ADEPT_OK && !isnan(hw->specs.tdp_w)) status = check_spec(hw, "tdp_w", hw->specs.tdp_w, err);
-    return status;
-}
-
 static adept_status check_profile(const adept_profile *prof, adept_error *err)
 {
     if (prof->batch_size < 1) return adept_error_set(err, ADEPT_E_INVALID, "profile: config.batch_size must be >= 1");
@@ -251,7 +239,14 @@ adept_status adept_place_known(adept_placed *out, const adept_placement *at, ade
 {
     const adept_profile *prof = at->profile;
     adept_placed_numbers *numbers = &out->numbers;
-    adept_status status = check_specs(at->hw, err);
+    adept_status status = ADEPT_OK;
+#define X(field, required, text)                                                                                       \
+    if (required && status == ADEPT_OK) status = check_spec(at->hw, #field, at->hw->specs.field, err);
+    ADEPT_SPEC_LIST(X)
+#undef X
+    /* Optional, but a number where it is given. */
+    if (status == ADEPT_OK && !isnan(at->hw->specs.tdp_w))
+        status = check_spec(at->hw, "tdp_w", at->hw->specs.tdp_w, err);
     *numbers = (adept_placed_numbers){.row = {0.0}};
     if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, prof->precision, err);
     if (status == ADEPT_OK)

@@ -206,17 +206,15 @@ static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_ker
                                  adept_kernel_cache *cache, const adept_placement *at, adept_error *err)
 {
     if (cache) adept_kernel_cache_at(cache, &at->hw->specs);
+    if (cache) cache->is_used = true;
     for (size_t i = 0; i < set->n; i++) {
         adept_operator_kernel placed;
-        const bool streams =
-            set->shapes[i].unit == ADEPT_UNIT_ALU && set->shapes[i].work.family >= ADEPT_PRODUCT_FAMILIES;
+        const adept_kernel_case *c = &set->cases[i];
+        const bool streams = c->unit == ADEPT_UNIT_ALU && c->family >= ADEPT_PRODUCT_FAMILIES;
         if (cache && (streams ? cache->same_streams : cache->same_products)) continue;
-        adept_status status = adept_operator_place(&placed, &set->shapes[i], at->profile->precision, at->hw, err);
+        adept_status status = adept_operator_place(&placed, c, at->profile->precision, at->hw, err);
         if (status != ADEPT_OK) return status;
-        if (cache)
-            adept_kernel_cache_time(&timed[i], cache, i, &placed, k->theta, k->menus);
-        else
-            adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus);
+        adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus, cache ? &cache->kernels[2 * i] : NULL);
     }
     if (cache) cache->is_timed = true;
     return ADEPT_OK;
@@ -287,11 +285,11 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
         end_list(k);
         if (plan->has_fused) adept_kernel_list_join(&k->list, &plan->fused_kernels.list, same);
         for (size_t i = 0; i < set->n; i++) {
-            const adept_operator_shape *shape = &set->shapes[i];
-            double left_out = shape->matrix_flops / shape->repeats * (1.0 - timed[i].executed);
+            const adept_kernel_case *c = &set->cases[i];
+            double left_out = c->counted_matrix_flops / c->repeats * (1.0 - timed[i].executed);
             if (left_out != 0.0)
                 plan->left_out_s += adept_executions_all(&set->executions[i]) * left_out /
-                                    plan->placed.peaks.flops_per_s[shape->unit][shape->dtype];
+                                    plan->placed.peaks.flops_per_s[c->unit][c->dtype];
         }
         describe(plan, at->profile, plan->placed.work.gradient_bytes);
     }
@@ -338,16 +336,21 @@ static adept_status place_alone(adept_plan *plan, const adept_placement *at, boo
 
 /* ---- runs ---- */
 
-/* Whose power is asked for must be known. */
-static adept_status check_node(adept_checked_run *out, const adept_plan *plan, const adept_run *run, adept_error *err)
+static adept_status check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *run, adept_error *err)
 {
+    adept_status status = adept_place_run(out->row, &out->network, plan->hw, run, plan->sends, err);
+    if (status == ADEPT_OK)
+        status = adept_buckets_bytes(&out->bucket_bytes, plan->places_known, plan->hw, run, &out->network, err);
+    out->plain = false;
+    if (status != ADEPT_OK) return status;
+    /* Whose power is asked for must be known. */
     const double *theta = plan->kernels.theta;
     const adept_model_parameters *p = &plan->phases.theta.p;
     out->of_node = run->power_scope == ADEPT_SCOPE_NODE;
     out->watts = plan->by_operator ? (adept_node_watts){theta[ADEPT_OP_p_static_w], theta[ADEPT_OP_p_host_idle_w],
                                                         theta[ADEPT_OP_p_host_active_w]}
                                    : (adept_node_watts){p->p_static_w, p->p_host_idle_w, p->p_host_active_w};
-    adept_status status = adept_node_law_of(&out->node, run, err);
+    status = adept_node_law_of(&out->node, run, err);
     const char *missing = status == ADEPT_OK ? adept_node_missing(&out->node, &out->watts) : NULL;
     if (!missing || !out->of_node) return status;
     return adept_error_set(
@@ -355,15 +358,6 @@ static adept_status check_node(adept_checked_run *out, const adept_plan *plan, c
         "power_scope node: %s is not known, with %g of a node's %g GPUs in use: say it, or a node or host that does, "
         "or fit measurements of nodes",
         missing, out->node.used, out->node.gpus);
-}
-
-static adept_status check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *run, adept_error *err)
-{
-    adept_status status = adept_place_run(out->row, &out->network, plan->hw, run, plan->sends, err);
-    if (status == ADEPT_OK)
-        status = adept_buckets_bytes(&out->bucket_bytes, plan->places_known, plan->hw, run, &out->network, err);
-    out->plain = false;
-    return status == ADEPT_OK ? check_node(out, plan, run, err) : status;
 }
 
 /* Most runs say little: what is checked of them is checked once. What one GPU may, several may. */
@@ -884,15 +878,6 @@ static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept
     }
 }
 
-/* And to where they are with the fused optimizer, where nobody says which runs. */
-static void widen_by_optimizer(adept_estimate *e, const adept_plan *plan, const adept_checked_run *run)
-{
-    adept_step fused;
-    if (!adept_plan_fused_step(&fused, plan, run)) return;
-    widen(e->interval_time_s, e->step_time_s, fused.step_s);
-    widen(e->interval_power_w, e->boards_power_w, run->row[ADEPT_ROW_GPUS] * fused.power_w);
-}
-
 void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_run *run)
 {
     const adept_range_point point = adept_plan_range_point(plan, run);
@@ -905,7 +890,14 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
     const bool known =
         wanted && adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
     if (run) widen_by_host(e, plan, run);
-    if (known) widen_by_optimizer(e, plan, &checked);
+    if (known) {
+        /* And to where they are with the fused optimizer, where nobody says which runs. */
+        adept_step fused;
+        if (adept_plan_fused_step(&fused, plan, &checked)) {
+            widen(e->interval_time_s, e->step_time_s, fused.step_s);
+            widen(e->interval_power_w, e->boards_power_w, checked.row[ADEPT_ROW_GPUS] * fused.power_w);
+        }
+    }
     /* No host launches faster than that, and no board draws more than its limit or, at its lowest clock, what is
      * predicted. */
     const bool launches = plan->described.execution != ADEPT_GRAPHS; /* which the host replays */

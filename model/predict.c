@@ -173,23 +173,6 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
         warn(out, "the fitted parameters give more FLOP/s than the peak of %s", hw->name);
 }
 
-static void fill_interval(adept_prediction *out, const adept_plan *plan, const adept_run *run)
-{
-    out->range = adept_plan_range_point(plan, run);
-    adept_plan_interval(&out->estimate, plan, run);
-    const adept_intervals *in = plan->hw->intervals;
-    if (in && in->beyond > 0.0 && !isnan(out->interval_level))
-        warn(out,
-             "the shared set hardly knows the generation %.40s: the interval has the %.0f %% that it was off a board "
-             "when it knew none of its generation",
-             plan->hw->architecture, 100.0 * -expm1(-in->beyond));
-    if (!(out->notes & ADEPT_NOTE_OUTSIDE)) return;
-    char what[256];
-    adept_intervals_describe(what, sizeof what, plan->hw->intervals, &out->range, &plan->described);
-    warn(out, "outside what %.40s was calibrated with (%s): %serrors may be larger", plan->hw->name, what,
-         isnan(out->interval_level) ? "" : "the interval is widened, ");
-}
-
 adept_status adept_prediction_fill(adept_prediction *out, const adept_plan *plan, const adept_step *step,
                                    const adept_checked_run *checked, const adept_profile *prof, const adept_run *run,
                                    adept_error *err)
@@ -225,7 +208,20 @@ static adept_status predict(adept_prediction *out, adept_plan *plan, adept_step 
         p.fused_step_time_s = fused.step_s;
         p.fused_power_w = adept_plan_power_w(&checked, checked.row[ADEPT_ROW_GPUS] * fused.power_w);
     }
-    fill_interval(&p, plan, run);
+    p.range = adept_plan_range_point(plan, run);
+    adept_plan_interval(&p.estimate, plan, run);
+    const adept_intervals *in = plan->hw->intervals;
+    if (in && in->beyond > 0.0 && !isnan(p.interval_level))
+        warn(&p,
+             "the shared set hardly knows the generation %.40s: the interval has the %.0f %% that it was off a board "
+             "when it knew none of its generation",
+             plan->hw->architecture, 100.0 * -expm1(-in->beyond));
+    if (p.notes & ADEPT_NOTE_OUTSIDE) {
+        char what[256];
+        adept_intervals_describe(what, sizeof what, plan->hw->intervals, &p.range, &plan->described);
+        warn(&p, "outside what %.40s was calibrated with (%s): %serrors may be larger", plan->hw->name, what,
+             isnan(p.interval_level) ? "" : "the interval is widened, ");
+    }
     *out = p;
     return ADEPT_OK;
 }
@@ -292,22 +288,6 @@ static double op_alone_s(const adept_profile_op *op, const adept_profile *prof, 
     return fmax(compute_s, memory_s) * (double)op->count;
 }
 
-/* Eq 4.7 takes one maximum over the whole pass, so the operators' own maxima sum to more: they are scaled down. */
-static void predict_alone(adept_op_prediction *out, const adept_plan *plan, const adept_step *step,
-                          const adept_profile *prof, const adept_prediction *whole)
-{
-    double sum_s = 0.0;
-    for (size_t i = 0; i < prof->n_ops; i++) {
-        out[i].time_s = op_alone_s(&prof->ops[i], prof, plan, step->clock_ratio, &out[i].bound);
-        sum_s += out[i].time_s;
-    }
-    double scale = sum_s > 0.0 ? whole->pass_s / sum_s : 0.0;
-    for (size_t i = 0; i < prof->n_ops; i++) {
-        out[i].time_s *= scale;
-        out[i].energy_j = out[i].time_s * whole->pass_w;
-    }
-}
-
 /* One operator's own kernels, forward and backward, of all accumulation passes, at the step's clock; idle power by
  * time. */
 adept_status adept_plan_op(adept_op_prediction *out, const adept_plan *plan, const adept_step *step,
@@ -317,16 +297,13 @@ adept_status adept_plan_op(adept_op_prediction *out, const adept_plan *plan, con
     const adept_board *board = &known->list.board;
     double time_s = 0.0, memory_s = 0.0, energy_j = 0.0;
     for (size_t i = 0; i < op->n_kernels; i++) {
-        adept_operator_shape shape;
-        adept_operator_kernel k;
         adept_timed_kernel t;
-        adept_status status = adept_operator_shape_of(&shape, op, &op->kernels[i], err);
-        if (status == ADEPT_OK) status = adept_operator_place(&k, &shape, prof->precision, plan->hw, err);
+        adept_status status = adept_operator_kernel_time(&t, op, &op->kernels[i], prof->precision, plan->hw,
+                                                         known->theta, known->menus, err);
         if (status != ADEPT_OK) return status;
-        adept_operator_time_of(&t, NULL, &k, known->theta, known->menus);
         if (!(t.time_s > 0.0)) continue;
         const adept_clocked_kernel x = adept_timed_kernel_at(&t, board, step->clock_ratio);
-        double executions = (double)prof->grad_accum * (double)op->count * shape.repeats;
+        double executions = (double)prof->grad_accum * (double)op->count * t.repeats;
         time_s += executions * x.time_s;
         memory_s += executions * x.memory_s;
         energy_j += executions * x.energy_j;
@@ -364,8 +341,20 @@ adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *pr
     double gpus = run && run->gpus > 0 ? (double)run->gpus : 1.0;
     if (status == ADEPT_OK && prof->n_legs > 0)
         status = predict_legs(out, prof, hw, run, err);
-    else if (status == ADEPT_OK && !plan.by_operator)
-        predict_alone(out, &plan, &step, prof, &whole);
+    else if (status == ADEPT_OK && !plan.by_operator) {
+        /* Eq 4.7 takes one maximum over the whole pass, so the operators' own maxima sum to more: they are scaled down.
+         */
+        double sum_s = 0.0;
+        for (size_t i = 0; i < prof->n_ops; i++) {
+            out[i].time_s = op_alone_s(&prof->ops[i], prof, &plan, step.clock_ratio, &out[i].bound);
+            sum_s += out[i].time_s;
+        }
+        double scale = sum_s > 0.0 ? whole.pass_s / sum_s : 0.0;
+        for (size_t i = 0; i < prof->n_ops; i++) {
+            out[i].time_s *= scale;
+            out[i].energy_j = out[i].time_s * whole.pass_w;
+        }
+    }
     for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK && plan.by_operator && prof->n_legs == 0; i++)
         status = adept_plan_op(&out[i], &plan, &step, prof, &prof->ops[i], gpus, err);
     adept_plan_clear(&plan);

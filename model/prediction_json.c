@@ -59,24 +59,6 @@ void adept_interval_put_json(adept_json_writer *w, const adept_prediction *p)
     adept_json_end_object(w);
 }
 
-/* null: no host's watts are known. */
-static void put_node(adept_json_writer *w, const adept_prediction *p)
-{
-    if (!adept_json_begin_known(w, "node", !isnan(p->node_power_w))) return;
-    adept_json_put_members(w, "boards_power_w %g power_avg_w %g energy_step_j %g", p->boards_power_w, p->node_power_w,
-                           p->node_power_w * p->step_time_s);
-    adept_json_end_object(w);
-}
-
-/* null: it is said which implementation of the optimizer runs (config has it in any case), or there is one alone. */
-static void put_other_optimizer(adept_json_writer *w, const adept_prediction *p)
-{
-    if (!adept_json_begin_known(w, "other_optimizer", !isnan(p->fused_step_time_s))) return;
-    adept_json_put_members(w, "optimizer_impl %s step_time_s %g power_avg_w %g",
-                           adept_optimizer_impl_name(ADEPT_IMPL_FUSED), p->fused_step_time_s, p->fused_power_w);
-    adept_json_end_object(w);
-}
-
 static void put_results(adept_json_writer *w, const adept_prediction *p, const adept_run *run,
                         int64_t tokens_per_sample)
 {
@@ -85,8 +67,19 @@ static void put_results(adept_json_writer *w, const adept_prediction *p, const a
                            "energy_per_sample_j %g power_scope %s",
                            p->step_time_s, p->power_avg_w, p->energy_step_j, p->edp_js, p->samples_per_s,
                            p->energy_per_sample_j, adept_power_scope_name(run->power_scope));
-    put_node(w, p);
-    put_other_optimizer(w, p);
+    /* null: no host's watts are known. */
+    if (adept_json_begin_known(w, "node", !isnan(p->node_power_w))) {
+        adept_json_put_members(w, "boards_power_w %g power_avg_w %g energy_step_j %g", p->boards_power_w,
+                               p->node_power_w, p->node_power_w * p->step_time_s);
+        adept_json_end_object(w);
+    }
+    /* null: it is said which implementation of the optimizer runs (config has it in any case), or there is one alone.
+     */
+    if (adept_json_begin_known(w, "other_optimizer", !isnan(p->fused_step_time_s))) {
+        adept_json_put_members(w, "optimizer_impl %s step_time_s %g power_avg_w %g",
+                               adept_optimizer_impl_name(ADEPT_IMPL_FUSED), p->fused_step_time_s, p->fused_power_w);
+        adept_json_end_object(w);
+    }
     /* null: no input is a sequence of integers */
     adept_json_put_number(w, "tokens_per_s",
                           tokens_per_sample > 0 ? p->samples_per_s * (double)tokens_per_sample : NAN);
@@ -121,42 +114,6 @@ void adept_generation_put_json(adept_json_writer *w, const adept_prediction *p, 
     adept_json_end_object(w);
 }
 
-/* null: one GPU, or nothing to send. */
-static void put_communication(adept_json_writer *w, const adept_prediction *p, const adept_run *run)
-{
-    if (!adept_json_begin_known(w, "communication", p->comm_s + p->comm_hidden_s > 0.0)) return;
-    adept_json_put_members(w, "allreduce %s link %s overlap %s buckets %g total_s %g exposed_s %g hidden_s %g",
-                           adept_allreduce_name(run->allreduce), adept_link_name(run->link),
-                           adept_overlap_name(p->comm_buckets > 0.0               ? ADEPT_OVERLAP_BUCKETED
-                                              : run->overlap == ADEPT_OVERLAP_NONE ? ADEPT_OVERLAP_NONE
-                                                                                   : ADEPT_OVERLAP_FIXED),
-                           p->comm_buckets > 0.0 ? p->comm_buckets : NAN, p->comm_s + p->comm_hidden_s, p->comm_s,
-                           p->comm_hidden_s);
-    adept_json_end_object(w);
-}
-
-static void put_memory(adept_json_writer *w, const adept_memory *m)
-{
-    adept_json_begin_object(w, "memory");
-    adept_json_put_members(w, "weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g",
-                           m->weights_bytes, m->gradients_bytes, m->optimizer_bytes, m->activations_bytes);
-    if (m->kv_bytes > 0.0) adept_json_put_number(w, "kv_bytes", m->kv_bytes);
-    if (m->reused_bytes > 0.0) adept_json_put_number(w, "reused_bytes", m->reused_bytes);
-    adept_json_put_members(w, "other_bytes %g peak_bytes %g capacity_bytes %g fits %d", m->other_bytes, m->peak_bytes,
-                           m->capacity_bytes, m->fits);
-    adept_json_end_object(w);
-}
-
-static void put_totals_interval(adept_json_writer *w, const adept_totals *t)
-{
-    if (!adept_json_begin_known(w, "interval", isfinite(t->interval_level) && isfinite(t->interval_time_s[0]))) return;
-    adept_json_put_number(w, "level", t->interval_level);
-    adept_json_put_pair(w, "time_s", t->interval_time_s[0], t->interval_time_s[1]);
-    adept_json_put_pair(w, "energy_kwh", t->interval_energy_kwh[0], t->interval_energy_kwh[1]);
-    adept_json_put_pair(w, "co2e_g", t->interval_co2e_g[0], t->interval_co2e_g[1]);
-    adept_json_end_object(w);
-}
-
 static void put_totals(adept_json_writer *w, const adept_totals *t)
 {
     if (!adept_json_begin_known(w, "total", t != NULL)) return;
@@ -165,7 +122,13 @@ static void put_totals(adept_json_writer *w, const adept_totals *t)
                            t->time_s / 3600.0);
     adept_json_put_members(w, "gpu_hours %g host_energy_kwh %g site_energy_kwh %g embodied_co2e_g %g", t->gpu_hours,
                            t->host_energy_kwh, t->site_energy_kwh, t->embodied_co2e_g);
-    put_totals_interval(w, t);
+    if (adept_json_begin_known(w, "interval", isfinite(t->interval_level) && isfinite(t->interval_time_s[0]))) {
+        adept_json_put_number(w, "level", t->interval_level);
+        adept_json_put_pair(w, "time_s", t->interval_time_s[0], t->interval_time_s[1]);
+        adept_json_put_pair(w, "energy_kwh", t->interval_energy_kwh[0], t->interval_energy_kwh[1]);
+        adept_json_put_pair(w, "co2e_g", t->interval_co2e_g[0], t->interval_co2e_g[1]);
+        adept_json_end_object(w);
+    }
     /* What the totals were multiplied by, and where that comes from. */
     adept_json_put_members(w, "carbon_g_per_kwh %g price_per_kwh %g gpu_hour_price %g pue %g host_power_w %g",
                            t->carbon_g_per_kwh, t->price_per_kwh, t->gpu_hour_price, t->pue, t->host_power_w);
@@ -188,16 +151,6 @@ static void put_limit(adept_json_writer *w, const char *key, const adept_limit_e
                           "energy_saving %g edp_saving %g",
                           l->limit_w, l->clock_hz, l->step_time_s, l->power_avg_w, l->energy_step_j, l->edp_js,
                           l->slowdown, l->energy_saving, l->edp_saving);
-}
-
-static void put_limits(adept_json_writer *w, const adept_power_limits *l)
-{
-    if (!adept_json_begin_known(w, "power_limits", l->known)) return;
-    adept_json_put_pair(w, "range_w", l->low_w, l->high_w);
-    put_limit(w, "default", &l->unset);
-    put_limit(w, "energy_optimal", &l->energy_optimal);
-    put_limit(w, "edp_optimal", &l->edp_optimal);
-    adept_json_end_object(w);
 }
 
 /* Every null above has its reason. */
@@ -256,16 +209,42 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
     put_config(&w, prof, run);
     put_results(&w, p, run, prof->tokens_per_sample);
     adept_generation_put_json(&w, p, prof);
-    put_communication(&w, p, run);
+    /* null: one GPU, or nothing to send. */
+    if (adept_json_begin_known(&w, "communication", p->comm_s + p->comm_hidden_s > 0.0)) {
+        adept_json_put_members(&w, "allreduce %s link %s overlap %s buckets %g total_s %g exposed_s %g hidden_s %g",
+                               adept_allreduce_name(run->allreduce), adept_link_name(run->link),
+                               adept_overlap_name(p->comm_buckets > 0.0                ? ADEPT_OVERLAP_BUCKETED
+                                                  : run->overlap == ADEPT_OVERLAP_NONE ? ADEPT_OVERLAP_NONE
+                                                                                       : ADEPT_OVERLAP_FIXED),
+                               p->comm_buckets > 0.0 ? p->comm_buckets : NAN, p->comm_s + p->comm_hidden_s, p->comm_s,
+                               p->comm_hidden_s);
+        adept_json_end_object(&w);
+    }
     adept_json_put_object(&w, "flops", "gemm %g conv %g alu %g total %g", p->gemm_flops, p->conv_flops, p->alu_flops,
                           p->total_flops);
     adept_json_put_number(&w, "macs_forward", p->macs_forward);
     adept_json_put_object(&w, "bytes", "read %g written %g", p->bytes_read, p->bytes_written);
     adept_json_put_members(&w, "kernels %g mfu %g mfu_executed %g flops_per_j %g", p->kernels, p->mfu, p->mfu_executed,
                            p->total_flops / p->energy_step_j);
-    put_memory(&w, &p->memory);
+    adept_json_begin_object(&w, "memory");
+    adept_json_put_members(&w, "weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g",
+                           p->memory.weights_bytes, p->memory.gradients_bytes, p->memory.optimizer_bytes,
+                           p->memory.activations_bytes);
+    if (p->memory.kv_bytes > 0.0) adept_json_put_number(&w, "kv_bytes", p->memory.kv_bytes);
+    if (p->memory.reused_bytes > 0.0) adept_json_put_number(&w, "reused_bytes", p->memory.reused_bytes);
+    adept_json_put_members(&w, "other_bytes %g peak_bytes %g capacity_bytes %g fits %d", p->memory.other_bytes,
+                           p->memory.peak_bytes, p->memory.capacity_bytes, p->memory.fits);
+    adept_json_end_object(&w);
     put_totals(&w, totals);
-    if (limits) put_limits(&w, limits);
+    if (limits) {
+        if (adept_json_begin_known(&w, "power_limits", limits->known)) {
+            adept_json_put_pair(&w, "range_w", limits->low_w, limits->high_w);
+            put_limit(&w, "default", &limits->unset);
+            put_limit(&w, "energy_optimal", &limits->energy_optimal);
+            put_limit(&w, "edp_optimal", &limits->edp_optimal);
+            adept_json_end_object(&w);
+        }
+    }
     if (layers) {
         adept_json_begin_array(&w, "layers");
         for (size_t i = 0; i < n_layers; i++) {

@@ -26,15 +26,10 @@ bool adept_term_from_name(adept_term *out, const char *name)
     return i != SIZE_MAX;
 }
 
-static bool is_name(const char *text)
-{
-    size_t n = text ? strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
-    return n > 0 && n <= MAX_NAME_LENGTH && text[n] == '\0';
-}
-
 adept_status adept_scalar_check(const adept_scalar *s, adept_error *err)
 {
-    if (!is_name(s->name))
+    size_t n = s->name ? strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+    if (!(n > 0 && n <= MAX_NAME_LENGTH && s->name[n] == '\0'))
         return adept_error_set(err, ADEPT_E_USAGE, "scalar \"%.80s\": the name is not 1 to %d letters, digits and '_'",
                                s->name ? s->name : "", MAX_NAME_LENGTH);
     if ((unsigned)s->target >= ADEPT_TARGET_COUNT || (unsigned)s->term >= ADEPT_TERM_COUNT)

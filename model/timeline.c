@@ -44,17 +44,13 @@ static adept_status time_operators(drawing *d, adept_error *err)
     for (size_t i = 0; i < d->prof->n_ops; i++) {
         const adept_profile_op *op = &d->prof->ops[i];
         for (size_t k = 0; k < op->n_kernels; k++) {
-            adept_operator_shape shape;
-            adept_operator_kernel placed;
             adept_timed_kernel t;
-            adept_status status = adept_operator_shape_of(&shape, op, &op->kernels[k], err);
-            if (status == ADEPT_OK)
-                status = adept_operator_place(&placed, &shape, d->prof->precision, d->plan->hw, err);
+            adept_status status = adept_operator_kernel_time(&t, op, &op->kernels[k], d->prof->precision, d->plan->hw,
+                                                             known->theta, known->menus, err);
             if (status != ADEPT_OK) return status;
-            adept_operator_time_of(&t, NULL, &placed, known->theta, known->menus);
             if (t.time_s > 0.0)
                 d->executions[i].time_s[op->kernels[k].pass] +=
-                    shape.repeats * adept_timed_kernel_at(&t, &known->list.board, d->step->clock_ratio).time_s;
+                    t.repeats * adept_timed_kernel_at(&t, &known->list.board, d->step->clock_ratio).time_s;
             d->executions[i].launches[op->kernels[k].pass] += op->kernels[k].launches;
         }
     }

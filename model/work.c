@@ -46,16 +46,6 @@ static adept_status sum_kernels(adept_work *w, const adept_profile *prof, adept_
     return ADEPT_OK;
 }
 
-/* torch.amp.GradScaler beside its unscaling, which is an extra: each element multiplied and looked at; kernels of one
- * number are the loss and its gradient scaled in each pass, found_inf set to 0, 1 / scale (to FP64, reciprocal, to
- * FP32), and the scale updated. step() waits for found_inf, unless a fused optimizer takes it on the GPU. */
-static void add_grad_scaler(adept_optimizer_cost *cost, const adept_optimizer_run *run, double passes)
-{
-    cost->flops += 2.0 * run->params;
-    cost->kernels += 2.0 * passes + 5.0;
-    if (run->impl != ADEPT_IMPL_FUSED) cost->waits += 1.0;
-}
-
 adept_status adept_work_sum_optimizer(adept_work *w, const adept_profile *prof, adept_error *err)
 {
     const char *name = prof->optimizer ? prof->optimizer : "none";
@@ -75,7 +65,15 @@ adept_status adept_work_sum_optimizer(adept_work *w, const adept_profile *prof, 
     if (prof->grad_scaler) run.extras |= ADEPT_EXTRA_UNSCALE;
     if (prof->clip_grad_norm) run.extras |= ADEPT_EXTRA_CLIP;
     w->optimizer = adept_optimizer_step(&run);
-    if (prof->grad_scaler && w->optimizer.kernels > 0.0) add_grad_scaler(&w->optimizer, &run, (double)prof->grad_accum);
+    if (prof->grad_scaler && w->optimizer.kernels > 0.0) {
+        /* torch.amp.GradScaler beside its unscaling, which is an extra: each element multiplied and looked at; kernels
+         * of one number are the loss and its gradient scaled in each pass, found_inf set to 0, 1 / scale (to FP64,
+         * reciprocal, to FP32), and the scale updated. step() waits for found_inf, unless a fused optimizer takes it on
+         * the GPU. */
+        w->optimizer.flops += 2.0 * run.params;
+        w->optimizer.kernels += 2.0 * (double)prof->grad_accum + 5.0;
+        if (run.impl != ADEPT_IMPL_FUSED) w->optimizer.waits += 1.0;
+    }
     if (prof->clip_grad_norm && w->optimizer.kernels > 0.0) {
         /* torch.nn.utils.clip_grad_norm_ beside its uses of the gradients, which are an extra: each element squared,
          * added and multiplied; a second kernel for each group of tensors ends its norms, and kernels of few numbers

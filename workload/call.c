@@ -534,11 +534,6 @@ adept_tensor *adept_out_alias(adept_call *c, const adept_tensor *base)
     return push_tensor(c, t);
 }
 
-static bool same_dims(const adept_tensor *t, int ndim, const int64_t *dims)
-{
-    return t->ndim == ndim && !memcmp(t->dims, dims, (size_t)ndim * sizeof *dims);
-}
-
 adept_dtype adept_call_fits_type(adept_call *c, adept_dtype dtype, const adept_tensor *target)
 {
     if (adept_dtype_category(dtype) > adept_dtype_category(target->dtype)) /* torch.can_cast */
@@ -551,7 +546,7 @@ adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dt
                                const int64_t *dims)
 {
     if (!c->inplace) return adept_out_tensor(c, dtype, ndim, dims);
-    if (!same_dims(self, ndim, dims))
+    if (!(self->ndim == ndim && !memcmp(self->dims, dims, (size_t)ndim * sizeof *dims)))
         adept_call_fail(c, "in place: the result does not have the shape of its target %s", adept_call_shape(c, self));
     adept_call_fits_type(c, dtype, self);
     return adept_out_alias(c, self);

@@ -20,12 +20,6 @@ static const adept_value *find(const adept_call *c, const char *name, size_t n)
     return adept_arg(c, text);
 }
 
-static const adept_tensor *first_tensor(const adept_value *v)
-{
-    adept_tensor_cursor at = {v, v ? v + 1 : NULL, 0};
-    return v ? adept_next_tensor(&at) : NULL;
-}
-
 static bool type_fits(char wanted, adept_dtype dtype)
 {
     switch (wanted) {
@@ -51,19 +45,16 @@ static const char *type_name(char wanted)
     return NULL;
 }
 
-/* '=' of any two types, '~' of floating ones other than f32, which a mask may have beside any query */
-static void check_types(adept_call *c, const adept_tensor *t, const char *name, int n, const char *what)
-{
-    size_t length = strcspn(what + 1, " ");
-    const adept_tensor *other = first_tensor(length ? find(c, what + 1, length) : find(c, name, (size_t)n));
-    if (other && (*what == '=' || (adept_dtype_has_fraction(t->dtype) && t->dtype != ADEPT_F32)))
-        adept_call_same_type(c, other, t);
-}
-
 static void check_tensor(adept_call *c, const adept_tensor *t, const char *name, int n, const char *what)
 {
     if (*what == '=' || *what == '~') {
-        check_types(c, t, name, n, what);
+        /* '=' of any two types, '~' of floating ones other than f32, which a mask may have beside any query */
+        size_t length = strcspn(what + 1, " ");
+        const adept_value *v = length ? find(c, what + 1, length) : find(c, name, (size_t)n);
+        adept_tensor_cursor at = {v, v ? v + 1 : NULL, 0};
+        const adept_tensor *other = v ? adept_next_tensor(&at) : NULL;
+        if (other && (*what == '=' || (adept_dtype_has_fraction(t->dtype) && t->dtype != ADEPT_F32)))
+            adept_call_same_type(c, other, t);
         return;
     }
     const char *type = type_name(*what);

@@ -43,16 +43,6 @@ static void divide_product(adept_kernel *k, const adept_kernel *forward, const a
     k->bytes_written *= results;
 }
 
-/* Where GPUs share keys that others of them read as well: tokens of an answer, whose heads meet their keys together,
- * are fewer for each. */
-static void read_shared_keys(adept_kernel *k, const adept_kernel *whole, const adept_division *d, double by)
-{
-    k->bytes_read = d->query_bytes / by + (whole->bytes_read - d->query_bytes) / d->keys;
-    if (whole->causal > 0.0) return;
-    k->batch = fmax(1.0, whole->batch / d->keys);
-    k->m = part_of(whole->m, by / d->keys);
-}
-
 bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept_division *d, adept_arena *arena)
 {
     const double by = d->tokens * d->parts * d->columns; /* experts share weights, not work */
@@ -77,7 +67,15 @@ bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept
             k->flops_alu /= by;
             k->bytes_read /= by;
             k->bytes_written /= by;
-            if (d->keys > 0.0 && d->keys < by) read_shared_keys(k, &op->kernels[i], d, by);
+            if (d->keys > 0.0 && d->keys < by) {
+                /* Where GPUs share keys that others of them read as well: tokens of an answer, whose heads meet their
+                 * keys together, are fewer for each. */
+                k->bytes_read = d->query_bytes / by + (op->kernels[i].bytes_read - d->query_bytes) / d->keys;
+                if (!(op->kernels[i].causal > 0.0)) {
+                    k->batch = fmax(1.0, op->kernels[i].batch / d->keys);
+                    k->m = part_of(op->kernels[i].m, by / d->keys);
+                }
+            }
             continue;
         }
         if (matrix && k->m > 0.0) {

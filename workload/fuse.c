@@ -144,18 +144,6 @@ static void shrink(adept_cost *cost, adept_pass pass, double reads, double write
     }
 }
 
-static void shrink_record(fuser *f, size_t i)
-{
-    const adept_call *call = &f->in->records[i].call;
-    const node *own = &f->nodes[i];
-    double takes = tensors_bytes(adept_call_arguments(call)), makes = tensors_bytes(adept_call_results(call));
-    bool kept = own->used && !own->spilled, joins = own->joined > 0.0;
-    shrink(&f->costs[i], ADEPT_FORWARD, fmax(0.0, takes - own->joined), kept ? 0.0 : makes, joins ? 0.0 : 1.0);
-    /* gradients of its results come from those that read them; what it read is computed again */
-    shrink(&f->costs[i], ADEPT_BACKWARD, fmax(0.0, takes - own->joined) + (kept ? 0.0 : makes),
-           fmax(0.0, takes - own->joined_grad), kept ? 0.0 : 1.0);
-}
-
 adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs)
 {
     const adept_block *body = in->graph->body;
@@ -175,7 +163,16 @@ adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs)
     for (int32_t i = 0; i < body->n_returns && !status; i++)
         status = spill_value(&f, &in->env[body->returns[i]], 0);
     for (size_t i = 0; i < n && !status; i++)
-        if (is_generated(&costs[i])) shrink_record(&f, i);
+        if (is_generated(&costs[i])) {
+            const adept_call *call = &f.in->records[i].call;
+            const node *own = &f.nodes[i];
+            double takes = tensors_bytes(adept_call_arguments(call)), makes = tensors_bytes(adept_call_results(call));
+            bool kept = own->used && !own->spilled, joins = own->joined > 0.0;
+            shrink(&f.costs[i], ADEPT_FORWARD, fmax(0.0, takes - own->joined), kept ? 0.0 : makes, joins ? 0.0 : 1.0);
+            /* gradients of its results come from those that read them; what it read is computed again */
+            shrink(&f.costs[i], ADEPT_BACKWARD, fmax(0.0, takes - own->joined) + (kept ? 0.0 : makes),
+                   fmax(0.0, takes - own->joined_grad), kept ? 0.0 : 1.0);
+        }
     free(f.writer), free(f.nodes), free(f.edges);
     return status;
 }

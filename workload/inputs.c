@@ -103,12 +103,6 @@ static bool is_part(const char *path, const char *whole)
     return n == 0 || (!strncmp(path, whole, n) && (path[n] == 0 || path[n] == '.'));
 }
 
-/* A part of a part: "boxes" of "0" is "0.boxes". NULL: memory is out. */
-static const char *part_of(adept_interp *in, const char *whole, const char *key)
-{
-    return adept_arena_printf(in->run.arena, "%s%s%s", whole, *whole ? "." : "", key);
-}
-
 static const char *element_of(adept_interp *in, const char *whole, int i)
 {
     return adept_arena_printf(in->run.arena, "%s%s%d", whole, *whole ? "." : "", i);
@@ -617,7 +611,8 @@ static adept_status bind_dict(adept_interp *in, size_t input, type_text type, co
         dict->items = grown;
         dict->items[dict->n++] = key;
         status = adept_interp_count(in, dict->n);
-        if (!status) status = bind_element(in, input, value, part_of(in, part, name), depth, dict);
+        const char *below = adept_arena_printf(in->run.arena, "%s%s%s", part, *part ? "." : "", name); /* "0.boxes" */
+        if (!status) status = bind_element(in, input, value, below, depth, dict);
     }
     return status;
 }

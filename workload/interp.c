@@ -239,15 +239,6 @@ static adept_status gather_args(adept_interp *in, const adept_node *node, adept_
     return ADEPT_OK;
 }
 
-/* Long lists take longer: sixteen elements count as an operator. */
-static adept_status count_elements(adept_interp *in, const adept_value *args, int n_args)
-{
-    size_t n = 0;
-    for (int i = 0; i < n_args; i++)
-        if (adept_value_is_container(&args[i])) n += args[i].u.list->n;
-    return adept_interp_count(in, n / 16);
-}
-
 /* Lists are mutable: what the cost pass sees later must be what the operator saw. */
 static adept_status snapshot_lists(adept_interp *in, adept_value *args, int n_args)
 {
@@ -371,7 +362,13 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_value *args = NULL;
     adept_status status = gather_args(in, node, &args);
     if (!status) status = find_handler(in, node, args, &row);
-    if (!status) status = count_elements(in, args, node->n_inputs);
+    if (!status) {
+        /* Long lists take longer: sixteen elements count as an operator. */
+        size_t n = 0;
+        for (int i = 0; i < node->n_inputs; i++)
+            if (adept_value_is_container(&args[i])) n += args[i].u.list->n;
+        status = adept_interp_count(in, n / 16);
+    }
     if (status) return status;
     if (in->run.cast != ADEPT_DTYPE_NONE && adept_op_cast(row.row) != ADEPT_CAST_NONE) {
         status = adept_interp_autocast(in, args, node->n_inputs, row.row, node->module);

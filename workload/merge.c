@@ -64,22 +64,6 @@ static size_t fold(const char *path, char *pattern, int32_t *indices)
     return n;
 }
 
-static const char *unfold(adept_arena *arena, merged *m)
-{
-    adept_buffer out = {.data = NULL};
-    size_t set = 0;
-    for (const char *p = m->pattern; *p; p++) {
-        if (*p == INDEX_MARK && set < m->n_sets) {
-            adept_index_set_put(&out, &m->sets[set++]);
-        } else {
-            adept_buffer_add(&out, p, 1);
-        }
-    }
-    const char *path = out.failed ? NULL : adept_arena_strndup(arena, out.data, out.size);
-    adept_buffer_free(&out);
-    return path;
-}
-
 /* ---------------------------------------------------------------- equality ---------------- */
 
 static uint64_t mix_text(uint64_t h, const char *text)
@@ -108,18 +92,6 @@ static bool same_kernel(const adept_kernel *a, const adept_kernel *b)
     return same;
 }
 
-static bool same_op(const merged *m, const adept_profile_op *op, const char *pattern)
-{
-    const adept_profile_op *o = &m->op;
-    if (strcmp(m->pattern, pattern) || strcmp(o->op, op->op) || strcmp(o->kind, op->kind) ||
-        strcmp(o->module_class, op->module_class) || strcmp(o->inputs, op->inputs) || strcmp(o->outputs, op->outputs) ||
-        o->saved_bytes != op->saved_bytes || o->tied != op->tied || o->n_kernels != op->n_kernels)
-        return false;
-    for (size_t i = 0; i < op->n_kernels; i++)
-        if (!same_kernel(&o->kernels[i], &op->kernels[i])) return false;
-    return true;
-}
-
 typedef struct wanted {
     const merged *items;
     const adept_profile_op *op;
@@ -129,7 +101,14 @@ typedef struct wanted {
 static bool is_wanted(const void *context, size_t item)
 {
     const wanted *w = context;
-    return same_op(&w->items[item], w->op, w->pattern);
+    const adept_profile_op *o = &w->items[item].op, *op = w->op;
+    if (strcmp(w->items[item].pattern, w->pattern) || strcmp(o->op, op->op) || strcmp(o->kind, op->kind) ||
+        strcmp(o->module_class, op->module_class) || strcmp(o->inputs, op->inputs) || strcmp(o->outputs, op->outputs) ||
+        o->saved_bytes != op->saved_bytes || o->tied != op->tied || o->n_kernels != op->n_kernels)
+        return false;
+    for (size_t i = 0; i < op->n_kernels; i++)
+        if (!same_kernel(&o->kernels[i], &op->kernels[i])) return false;
+    return true;
 }
 
 /* ---------------------------------------------------------------- the merger ---------------- */
@@ -185,7 +164,18 @@ adept_profile_op *adept_merger_finish(adept_merger *m, adept_profile *profile)
     if (!ops) return NULL;
     for (size_t i = 0; i < m->n; i++) {
         ops[i] = m->items[i].op;
-        if (!(ops[i].path = unfold(m->arena, &m->items[i]))) return NULL;
+        adept_buffer out = {.data = NULL};
+        size_t set = 0;
+        for (const char *p = m->items[i].pattern; *p; p++) {
+            if (*p == INDEX_MARK && set < m->items[i].n_sets) {
+                adept_index_set_put(&out, &m->items[i].sets[set++]);
+            } else {
+                adept_buffer_add(&out, p, 1);
+            }
+        }
+        const char *path = out.failed ? NULL : adept_arena_strndup(m->arena, out.data, out.size);
+        adept_buffer_free(&out);
+        if (!(ops[i].path = path)) return NULL;
     }
     profile->ops = ops;
     profile->n_ops = m->n;

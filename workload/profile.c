@@ -107,12 +107,6 @@ static void add_kernel(adept_profile_totals *t, const adept_kernel *k, double co
     if (k->unit != ADEPT_UNIT_ALU && k->pass == ADEPT_FORWARD) t->macs_forward += count * k->flops / 2;
 }
 
-static void add_op(adept_profile_totals *t, const adept_profile_op *op)
-{
-    for (size_t i = 0; i < op->n_kernels; i++)
-        add_kernel(t, &op->kernels[i], (double)op->count);
-}
-
 typedef struct weighted {
     double sum[4], weight;
 } weighted;
@@ -151,6 +145,7 @@ void adept_profile_summarise(adept_profile *profile)
 {
     memset(&profile->totals, 0, sizeof profile->totals);
     for (size_t i = 0; i < profile->n_ops; i++)
-        add_op(&profile->totals, &profile->ops[i]);
+        for (size_t k = 0; k < profile->ops[i].n_kernels; k++)
+            add_kernel(&profile->totals, &profile->ops[i].kernels[k], (double)profile->ops[i].count);
     features(profile);
 }

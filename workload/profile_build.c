@@ -143,21 +143,6 @@ static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t mod
     return number >= 0 && adept_program_add_sum(b->program, t, number, module) ? ADEPT_OK : no_room(b);
 }
 
-static adept_status sum_result_gradients(builder *b, const adept_record *r)
-{
-    adept_status status = ADEPT_OK;
-    for (int i = 0; i < r->call.n_results && !status; i++) {
-        const adept_value *v = &r->call.results[i];
-        if (v->kind == ADEPT_VALUE_TENSOR) status = sum_gradients(b, v->u.t, r->module);
-        if (!adept_value_is_list(v)) continue;
-        for (size_t k = 0; k < v->u.list->n && !status; k++)
-            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR &&
-                adept_tensor_producer(v->u.list->items[k].u.t) == r->call.record)
-                status = sum_gradients(b, v->u.list->items[k].u.t, r->module);
-    }
-    return status;
-}
-
 static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
 {
     adept_interp *in = &b->in;
@@ -390,15 +375,6 @@ static adept_status warn_of_run(builder *b)
     return status;
 }
 
-static const char *unsupported_text(adept_arena *arena, const adept_unsupported *u)
-{
-    return adept_arena_printf(arena,
-                              "operator %.100s (%lld time%s, first in %.100s) is not known: counted as an elementwise "
-                              "operator, its real cost is unknown; results assumed: %.400s",
-                              u->op, (long long)u->count, u->count == 1 ? "" : "s",
-                              u->path[0] ? u->path : "the model itself", u->reason);
-}
-
 static adept_status list_warnings(builder *b)
 {
     adept_profile *p = b->profile;
@@ -406,8 +382,14 @@ static adept_status list_warnings(builder *b)
     adept_status status = warn_of_run(b);
     if (status) return status;
     const char **warnings = adept_arena_array(p->arena, in->n_unsupported + in->n_warnings + 1, sizeof *warnings);
-    for (size_t i = 0; warnings && i < in->n_unsupported; i++)
-        warnings[p->n_warnings++] = unsupported_text(p->arena, &in->unsupported[i]);
+    for (size_t i = 0; warnings && i < in->n_unsupported; i++) {
+        const adept_unsupported *u = &in->unsupported[i];
+        warnings[p->n_warnings++] = adept_arena_printf(
+            p->arena,
+            "operator %.100s (%lld time%s, first in %.100s) is not known: counted as an elementwise "
+            "operator, its real cost is unknown; results assumed: %.400s",
+            u->op, (long long)u->count, u->count == 1 ? "" : "s", u->path[0] ? u->path : "the model itself", u->reason);
+    }
     for (size_t i = 0; warnings && i < in->n_warnings; i++)
         warnings[p->n_warnings++] = adept_arena_strdup(p->arena, in->warnings[i]);
     p->warnings = warnings;
@@ -480,7 +462,16 @@ static adept_status build(builder *b)
             if (!b->costs) status = cost_record(b, &in->records[i], cost);
             if (!status) status = add_record(b, &in->records[i], cost);
         }
-        if (!status) status = sum_result_gradients(b, &in->records[i]);
+        const adept_record *r = &in->records[i];
+        for (int result = 0; result < r->call.n_results && !status; result++) {
+            const adept_value *v = &r->call.results[result];
+            if (v->kind == ADEPT_VALUE_TENSOR) status = sum_gradients(b, v->u.t, r->module);
+            if (!adept_value_is_list(v)) continue;
+            for (size_t k = 0; k < v->u.list->n && !status; k++)
+                if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR &&
+                    adept_tensor_producer(v->u.list->items[k].u.t) == r->call.record)
+                    status = sum_gradients(b, v->u.list->items[k].u.t, r->module);
+        }
     }
     for (size_t i = 0; i < in->graph->n_params; i++) /* what nothing uses is the model's */
         if (!b->used[i] && !in->graph->params[i].is_buffer)

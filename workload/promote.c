@@ -89,12 +89,6 @@ static adept_dtype scalar_type(const adept_value *v)
     }
 }
 
-/* A trace writes a number of Python as a constant of 64 bits. */
-static bool is_number_of_trace(const adept_value *v)
-{
-    return v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim == 0 && v->u.t->dtype == ADEPT_F64 && v->u.t->n_values == 1;
-}
-
 adept_dtype adept_promote(const adept_value *const *values, int n)
 {
     adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE;
@@ -104,8 +98,8 @@ adept_dtype adept_promote(const adept_value *const *values, int n)
         if (!v || v->kind == ADEPT_VALUE_NONE) continue;
         if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
             dims = adept_dtype_promote(dims, v->u.t->dtype);
-        else if (is_number_of_trace(v))
-            number = true;
+        else if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->dtype == ADEPT_F64 && v->u.t->n_values == 1)
+            number = true; /* a trace writes a number of Python as a constant of 64 bits */
         else if (v->kind == ADEPT_VALUE_TENSOR)
             zero = adept_dtype_promote(zero, v->u.t->dtype);
         else

@@ -20,19 +20,6 @@
 
 #define TOTALS_BY_PASS(X) X(gemm_flops) X(conv_flops) X(alu_flops) X(bytes_read) X(bytes_written) X(kernels)
 
-/* Numbers (ADEPT_KERNEL_NUMBERS): a zero is not written. */
-static void put_kernel(adept_json_writer *w, const adept_kernel *k)
-{
-    adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "pass %s unit %s family %s dtype %s", adept_pass_name(k->pass), adept_unit_name(k->unit),
-                           adept_kernel_family_name(k->family), adept_dtype_name(k->dtype));
-#define X(field)                                                                                                       \
-    if (k->field != 0) adept_json_put_number(w, #field, k->field);
-    ADEPT_KERNEL_NUMBERS(X)
-#undef X
-    adept_json_end_object(w);
-}
-
 static void put_places(adept_json_writer *w, const char *key, const adept_profile_places *p)
 {
     if (p->n == 0) return;
@@ -57,16 +44,20 @@ static void put_op(adept_json_writer *w, const adept_profile_op *op)
     if (op->gradient_places.n > 0) adept_json_put_number(w, "gradient_bytes", op->gradient_bytes);
     put_places(w, "gradient_places", &op->gradient_places);
     adept_json_begin_array(w, "kernels");
-    for (size_t i = 0; i < op->n_kernels; i++)
-        put_kernel(w, &op->kernels[i]);
+    for (size_t i = 0; i < op->n_kernels; i++) {
+        const adept_kernel *k = &op->kernels[i];
+        adept_json_begin_object(w, NULL);
+        adept_json_put_members(w, "pass %s unit %s family %s dtype %s", adept_pass_name(k->pass),
+                               adept_unit_name(k->unit), adept_kernel_family_name(k->family),
+                               adept_dtype_name(k->dtype));
+#define X(field)                                                                                                       \
+    if (k->field != 0) adept_json_put_number(w, #field, k->field); /* a zero is not written */
+        ADEPT_KERNEL_NUMBERS(X)
+#undef X
+        adept_json_end_object(w);
+    }
     adept_json_end_array(w);
     adept_json_end_object(w);
-}
-
-/* Those that act in some modes only stand where they say something. */
-static bool is_of_some_modes(size_t field)
-{
-    return field >= ADEPT_FIELD_prompt;
 }
 
 /* A word of a workload; seq_length is left out where it was no choice. */
@@ -80,33 +71,6 @@ static void put_word(adept_json_writer *w, const adept_field *f, const adept_wor
         adept_json_put_bool(w, f->name, !adept_field_is_zero(f, words));
     else
         adept_json_put_string(w, f->name, adept_field_text(text, f, words));
-}
-
-static void put_config(adept_json_writer *w, const adept_profile *p)
-{
-    adept_json_begin_object(w, "config");
-    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
-        if (!is_of_some_modes(i) || p->mode == ADEPT_MODE_GENERATE ||
-            !adept_field_is_zero(adept_workload_field(i), &p->words))
-            put_word(w, adept_workload_field(i), &p->words);
-    adept_json_end_object(w);
-}
-
-static void put_totals(adept_json_writer *w, const adept_profile *p)
-{
-    const adept_profile_totals *t = &p->totals;
-    adept_json_begin_object(w, "totals");
-    adept_json_put_members(w, "params %g trainable_params %g macs_forward %g flops_forward %g flops_backward %g",
-                           (double)p->params, (double)p->trainable_params, t->macs_forward,
-                           t->gemm_flops[0] + t->conv_flops[0] + t->alu_flops[0],
-                           t->gemm_flops[1] + t->conv_flops[1] + t->alu_flops[1]);
-#define X(field)                                                                                                       \
-    adept_json_put_members(w, #field "_forward %g " #field "_backward %g", t->field[ADEPT_FORWARD],                    \
-                           t->field[ADEPT_BACKWARD]);
-    TOTALS_BY_PASS(X)
-#undef X
-    adept_json_put_number(w, "saved_for_backward_bytes", !adept_mode_trains(p->mode) ? 0 : p->activations_bytes);
-    adept_json_end_object(w);
 }
 
 /* A table as one text, "COLUMN ...;CELL ...;CELL ...": readers of the file skip it, and a value a cell would cost them.
@@ -223,12 +187,29 @@ static void put_members(adept_json_writer *w, const adept_profile *p, bool saved
                           "weights_bytes %g trainable_bytes %g",
                           p->model_path, p->model_sha256, p->producer, (double)p->params, (double)p->trainable_params,
                           (double)p->trainable_tensors, p->weights_bytes, p->trainable_bytes);
-    put_config(w, p);
+    adept_json_begin_object(w, "config");
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) /* of those of some modes what says something */
+        if (i < ADEPT_FIELD_prompt || p->mode == ADEPT_MODE_GENERATE ||
+            !adept_field_is_zero(adept_workload_field(i), &p->words))
+            put_word(w, adept_workload_field(i), &p->words);
+    adept_json_end_object(w);
     adept_json_begin_array(w, "inputs");
     for (size_t i = 0; i < p->n_inputs; i++)
         adept_json_put_object(w, NULL, "name %s shape %s", p->inputs[i].name, p->inputs[i].shape);
     adept_json_end_array(w);
-    put_totals(w, p);
+    const adept_profile_totals *t = &p->totals;
+    adept_json_begin_object(w, "totals");
+    adept_json_put_members(w, "params %g trainable_params %g macs_forward %g flops_forward %g flops_backward %g",
+                           (double)p->params, (double)p->trainable_params, t->macs_forward,
+                           t->gemm_flops[0] + t->conv_flops[0] + t->alu_flops[0],
+                           t->gemm_flops[1] + t->conv_flops[1] + t->alu_flops[1]);
+#define X(field)                                                                                                       \
+    adept_json_put_members(w, #field "_forward %g " #field "_backward %g", t->field[ADEPT_FORWARD],                    \
+                           t->field[ADEPT_BACKWARD]);
+    TOTALS_BY_PASS(X)
+#undef X
+    adept_json_put_number(w, "saved_for_backward_bytes", !adept_mode_trains(p->mode) ? 0 : p->activations_bytes);
+    adept_json_end_object(w);
     const adept_profile_features *f = &p->features;
     adept_json_put_object(
         w, "features",
@@ -375,22 +356,6 @@ static void read_inputs(reader *in, const cJSON *o)
     }
 }
 
-/* Those of what is worked out, too: somebody may think that they are read. */
-static void check_keys(reader *in, const cJSON *root)
-{
-    static const char *const keys[] = {"schema_version", "kind",   "model", "config",   "inputs",  "totals",
-                                       "features",       "memory", "ops",   "warnings", "options", "graph"},
-                             *const graph[] = {"sha256", "data"};
-    const char *options[ADEPT_N_WORKLOAD_FIELDS + 3] = {"inputs", "assume", "allow_unsupported"};
-    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
-        options[3 + i] = adept_workload_field(i)->name;
-    adept_json_check_keys(&in->r, root, "", keys, sizeof keys / sizeof *keys);
-    adept_json_check_keys(&in->r, adept_json_object(&in->r, root, "options"), " in \"options\"", options,
-                          sizeof options / sizeof *options);
-    adept_json_check_keys(&in->r, adept_json_object(&in->r, root, "graph"), " in \"graph\"", graph,
-                          sizeof graph / sizeof *graph);
-}
-
 static void read_options(reader *in, const cJSON *root)
 {
     adept_workload_config *c = &in->config;
@@ -495,7 +460,18 @@ static adept_status take_root(adept_graph **graph, adept_workload_config *config
         else if (!cJSON_GetObjectItemCaseSensitive(root, "graph"))
             adept_json_fail(&in.r, "a profile without its graph, as --json prints it: %s with it", anew);
     }
-    check_keys(&in, root);
+    /* Those of what is worked out, too: somebody may think that they are read. */
+    static const char *const keys[] = {"schema_version", "kind",   "model", "config",   "inputs",  "totals",
+                                       "features",       "memory", "ops",   "warnings", "options", "graph"},
+                             *const of_graph[] = {"sha256", "data"};
+    const char *options[ADEPT_N_WORKLOAD_FIELDS + 3] = {"inputs", "assume", "allow_unsupported"};
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
+        options[3 + i] = adept_workload_field(i)->name;
+    adept_json_check_keys(&in.r, root, "", keys, sizeof keys / sizeof *keys);
+    adept_json_check_keys(&in.r, adept_json_object(&in.r, root, "options"), " in \"options\"", options,
+                          sizeof options / sizeof *options);
+    adept_json_check_keys(&in.r, adept_json_object(&in.r, root, "graph"), " in \"graph\"", of_graph,
+                          sizeof of_graph / sizeof *of_graph);
     read_options(&in, root);
     read_bytes(&in, root);
     adept_status status = in.r.status == ADEPT_OK ? take_graph(graph, config, &in) : in.r.status;

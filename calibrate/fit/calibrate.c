@@ -24,11 +24,6 @@ static bool is_measured(double value)
     return value > 0.0 && isfinite(value);
 }
 
-static bool tells_something(const adept_dataset_row *m)
-{
-    return m->weight > 0.0 && (is_measured(m->step_time_s) || is_measured(m->power_avg_w));
-}
-
 static adept_status evaluator_of(adept_evaluator **out, const adept_dataset_row *rows, size_t n,
                                  adept_granularity granularity, const char *saturation, const adept_scalar *scalars,
                                  size_t n_scalars, adept_error *err)
@@ -80,7 +75,9 @@ static adept_status pick_rows(problem *p, const request *q, adept_error *err)
     p->rows = list;
     for (size_t i = 0; i < q->n; i++) {
         const adept_dataset_row *row = &q->rows[i];
-        if ((use && !use[i]) || !tells_something(row)) continue;
+        if ((use && !use[i]) ||
+            !(row->weight > 0.0 && (is_measured(row->step_time_s) || is_measured(row->power_avg_w))))
+            continue;
         if (!row->profile || !row->hw)
             return adept_error_set(err, ADEPT_E_INTERNAL, "%s:%ld: the row has no workload profile", row->file,
                                    row->line);
@@ -103,24 +100,6 @@ static adept_status allocate(problem *p, adept_error *err)
     p->scratch = adept_arena_array(p->arena, adept_objective_n_gradient_scratch(&p->objective), sizeof *p->scratch);
     if (p->parameters && p->theta && p->fixed && p->centre && p->is_free && p->scratch && p->spread) return ADEPT_OK;
     return adept_no_memory(err, "the fit");
-}
-
-/* A number that cannot be predicted at the start can never be. */
-static adept_status check_predictable(const problem *p, adept_error *err)
-{
-    const adept_objective *o = &p->objective;
-    adept_evaluate(o->evaluator, p->theta, p->scratch, p->scratch + o->n_rows);
-    for (size_t k = 0; k < o->n_times + o->n_powers; k++) {
-        size_t at = o->targets[k].at;
-        const adept_dataset_row *m = &p->rows[at % o->n_rows];
-        if (isfinite(p->scratch[at])) continue;
-        if (k < o->n_times)
-            return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the time of this row cannot be predicted", m->file,
-                                   m->line);
-        return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the power of this row cannot be predicted: %s has no tdp_w",
-                               m->file, m->line, m->hw->name);
-    }
-    return ADEPT_OK;
 }
 
 static int compare_models(const void *a, const void *b)
@@ -165,18 +144,6 @@ static adept_status set_priors(problem *p, const adept_hwprofile *base, adept_er
     return ADEPT_OK;
 }
 
-static void hold_later_stages(problem *p)
-{
-    size_t last = 0;
-    if (!p->options->stage || adept_stage_find(&last, p->options->stage, NULL) != ADEPT_OK) return;
-    for (size_t i = 0; i < p->objective.n_parameters; i++) {
-        adept_fit_parameter *parameter = &p->parameters[i];
-        if (parameter->state != ADEPT_FIT_FREE || adept_stage_of(parameter->info.name) <= last) continue;
-        parameter->state = ADEPT_FIT_FIXED;
-        parameter->reason = "a later stage";
-    }
-}
-
 static adept_status problem_init(problem *p, const request *q, adept_arena *kept, const char *saturation,
                                  adept_error *err)
 {
@@ -198,10 +165,31 @@ static adept_status problem_init(problem *p, const request *q, adept_arena *kept
     if (status == ADEPT_OK) status = set_priors(p, q->base, err);
     if (status != ADEPT_OK) return status;
     p->objective.fixed = p->fixed;
-    hold_later_stages(p);
+    size_t last = 0;
+    if (p->options->stage && adept_stage_find(&last, p->options->stage, NULL) == ADEPT_OK) {
+        for (size_t i = 0; i < p->objective.n_parameters; i++) {
+            adept_fit_parameter *parameter = &p->parameters[i];
+            if (parameter->state != ADEPT_FIT_FREE || adept_stage_of(parameter->info.name) <= last) continue;
+            parameter->state = ADEPT_FIT_FIXED;
+            parameter->reason = "a later stage";
+        }
+    }
     for (size_t i = 0; i < p->objective.n_parameters; i++)
         p->theta[i] = p->centre[i] = p->parameters[i].start;
-    return check_predictable(p, err);
+    /* A number that cannot be predicted at the start can never be. */
+    const adept_objective *o = &p->objective;
+    adept_evaluate(o->evaluator, p->theta, p->scratch, p->scratch + o->n_rows);
+    for (size_t k = 0; k < o->n_times + o->n_powers; k++) {
+        size_t at = o->targets[k].at;
+        const adept_dataset_row *m = &p->rows[at % o->n_rows];
+        if (isfinite(p->scratch[at])) continue;
+        if (k < o->n_times)
+            return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the time of this row cannot be predicted", m->file,
+                                   m->line);
+        return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the power of this row cannot be predicted: %s has no tdp_w",
+                               m->file, m->line, m->hw->name);
+    }
+    return ADEPT_OK;
 }
 
 /* ---- running ---- */
@@ -321,36 +309,6 @@ static bool keep_scalars(adept_fit *fit, const problem *p)
     return true;
 }
 
-static adept_status finish(adept_fit *fit, problem *p, adept_error *err)
-{
-    adept_fit_parameters_settle(p->parameters, &p->objective, p->theta, p->options, p->is_free, p->scratch);
-    fit->loss = adept_objective_parts(&p->objective, p->theta, p->scratch);
-    fit->saturation = adept_arena_strdup(fit->arena, adept_evaluator_saturation(p->evaluator));
-    fit->n_parameters = p->objective.n_parameters;
-    fit->parameters = p->parameters;
-    fit->theta = p->theta;
-    for (size_t i = 0; i < fit->n_parameters; i++) {
-        p->parameters[i].value = p->theta[i];
-        p->parameters[i].info.meaning = NULL; /* of a scalar it goes with the evaluator */
-        fit->n_free += p->parameters[i].state == ADEPT_FIT_FREE;
-    }
-    return fit->saturation && keep_scalars(fit, p) ? ADEPT_OK : adept_no_memory(err, "the fit");
-}
-
-static adept_status calibrate(adept_fit *fit, const request *q, adept_error *err)
-{
-    problem p;
-    adept_fit_run run = {.name = "fit"};
-    const char *saturation = q->options->saturation;
-    if (!saturation && adept_fit_base_is_alike(q->base, q->options)) saturation = q->base->saturation;
-    adept_status status = problem_init(&p, q, fit->arena, saturation, err);
-    if (status == ADEPT_OK) status = run_all(&run, &p, fit, q->pool, err);
-    if (status == ADEPT_OK) status = finish(fit, &p, err);
-    problem_free(&p);
-    if (status == ADEPT_OK && q->options->compare_saturations) status = compare_saturations(fit, &run, q, err);
-    return status;
-}
-
 /* ---- public ---- */
 
 void adept_fit_free(adept_fit *fit)
@@ -370,7 +328,28 @@ adept_status adept_calibrate(adept_fit **out, const adept_dataset_row *rows, siz
     gsl_set_error_handler_off();
     if (fit && q.pool) {
         *fit = (adept_fit){.arena = arena, .granularity = options->granularity, .seed = options->seed};
-        status = calibrate(fit, &q, err);
+        problem p;
+        adept_fit_run run = {.name = "fit"};
+        const char *saturation = q.options->saturation;
+        if (!saturation && adept_fit_base_is_alike(q.base, q.options)) saturation = q.base->saturation;
+        status = problem_init(&p, &q, fit->arena, saturation, err);
+        if (status == ADEPT_OK) status = run_all(&run, &p, fit, q.pool, err);
+        if (status == ADEPT_OK) {
+            adept_fit_parameters_settle(p.parameters, &p.objective, p.theta, p.options, p.is_free, p.scratch);
+            fit->loss = adept_objective_parts(&p.objective, p.theta, p.scratch);
+            fit->saturation = adept_arena_strdup(fit->arena, adept_evaluator_saturation(p.evaluator));
+            fit->n_parameters = p.objective.n_parameters;
+            fit->parameters = p.parameters;
+            fit->theta = p.theta;
+            for (size_t i = 0; i < fit->n_parameters; i++) {
+                p.parameters[i].value = p.theta[i];
+                p.parameters[i].info.meaning = NULL; /* of a scalar it goes with the evaluator */
+                fit->n_free += p.parameters[i].state == ADEPT_FIT_FREE;
+            }
+            status = fit->saturation && keep_scalars(fit, &p) ? ADEPT_OK : adept_no_memory(err, "the fit");
+        }
+        problem_free(&p);
+        if (status == ADEPT_OK && q.options->compare_saturations) status = compare_saturations(fit, &run, &q, err);
         fit->wall_s = adept_clock_s() - begin_s;
     } else {
         status = adept_no_memory(err, "the fit");

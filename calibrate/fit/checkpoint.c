@@ -39,19 +39,6 @@ static bool add_sub_fit(adept_checkpoint *c, const adept_sub_fit *sub_fit)
 static const char head[] = "{\"sha256\":\"";
 #define HEAD_BYTES (sizeof head - 1 + 64 + 2)
 
-static void put_sub_fit(adept_json_writer *w, const adept_sub_fit *sub_fit)
-{
-    adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "key %s name %s converged %d generations %jd evaluations %g loss %g", sub_fit->key,
-                           sub_fit->name, sub_fit->converged, (intmax_t)sub_fit->generations, sub_fit->evaluations,
-                           sub_fit->loss);
-    adept_json_begin_array(w, "unit");
-    for (size_t i = 0; i < sub_fit->n; i++)
-        adept_json_put_number(w, NULL, sub_fit->unit[i]);
-    adept_json_end_array(w);
-    adept_json_end_object(w);
-}
-
 /* "{...}" with a digest before the first key. */
 static char *with_digest(const char *body)
 {
@@ -66,22 +53,23 @@ char *adept_checkpoint_print(const adept_checkpoint *c)
     adept_json_begin_object(&w, NULL);
     adept_json_put_members(&w, "schema_version %jd kind %s first %s", (intmax_t)SCHEMA_VERSION, KIND, c->first);
     adept_json_begin_array(&w, "parts");
-    for (size_t i = 0; i < c->n_sub_fits; i++)
-        put_sub_fit(&w, &c->sub_fits[i]);
+    for (size_t i = 0; i < c->n_sub_fits; i++) {
+        const adept_sub_fit *f = &c->sub_fits[i];
+        adept_json_begin_object(&w, NULL);
+        adept_json_put_members(&w, "key %s name %s converged %d generations %jd evaluations %g loss %g", f->key,
+                               f->name, f->converged, (intmax_t)f->generations, f->evaluations, f->loss);
+        adept_json_begin_array(&w, "unit");
+        for (size_t k = 0; k < f->n; k++)
+            adept_json_put_number(&w, NULL, f->unit[k]);
+        adept_json_end_array(&w);
+        adept_json_end_object(&w);
+    }
     adept_json_end_array(&w);
     adept_json_end_object(&w);
     char *body = adept_json_finish(&w);
     char *text = body ? with_digest(body) : NULL;
     free(body);
     return text;
-}
-
-static bool is_whole(const char *text, size_t size)
-{
-    char hex[ADEPT_SHA256_SIZE];
-    return size > HEAD_BYTES && memcmp(text, head, sizeof head - 1) == 0 &&
-           adept_bytes_sha256(hex, text + HEAD_BYTES, size - HEAD_BYTES, NULL) == ADEPT_OK &&
-           memcmp(text + sizeof head - 1, hex, 64) == 0;
 }
 
 static void read_text(adept_json_reader *r, const cJSON *object, const char *key, char *out, size_t size)
@@ -128,7 +116,10 @@ adept_status adept_checkpoint_parse(adept_checkpoint *c, const char *name, const
                                     adept_error *err)
 {
     cJSON *root = NULL;
-    if (!is_whole(text, size))
+    char hex[ADEPT_SHA256_SIZE];
+    if (!(size > HEAD_BYTES && memcmp(text, head, sizeof head - 1) == 0 &&
+          adept_bytes_sha256(hex, text + HEAD_BYTES, size - HEAD_BYTES, NULL) == ADEPT_OK &&
+          memcmp(text + sizeof head - 1, hex, 64) == 0))
         return adept_error_set(err, ADEPT_E_INVALID, "%s: damaged, or not a checkpoint of adept calibrate", name);
     adept_status status = adept_json_parse(&root, name, text, size, err);
     if (status != ADEPT_OK) return status;

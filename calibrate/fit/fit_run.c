@@ -109,18 +109,6 @@ static bool stopped(const run *r)
 
 /* ---- differential evolution ---- */
 
-static void say_progress(run *r, const adept_de_view *now)
-{
-    double time_s = adept_clock_s();
-    if (!r->options->progress || time_s - r->progress_s < PROGRESS_INTERVAL_S) return;
-    adept_fit_progress progress = {.part = r->label,
-                                   .generation = now->generation,
-                                   .best_loss = now->losses[now->best],
-                                   .evaluations_per_s = now->evaluations / (time_s - r->begin_s)};
-    r->progress_s = time_s;
-    r->options->progress(r->options->progress_context, &progress);
-}
-
 static void take_if_better(run *r, const double *unit, double loss)
 {
     if (!(loss <= r->best_loss)) return;
@@ -132,7 +120,15 @@ static bool watch(void *context, const adept_de_view *now)
 {
     run *r = context;
     take_if_better(r, now->population + now->best * now->n, now->losses[now->best]);
-    if (now->generation > 0) say_progress(r, now);
+    double time_s = adept_clock_s();
+    if (now->generation > 0 && r->options->progress && time_s - r->progress_s >= PROGRESS_INTERVAL_S) {
+        adept_fit_progress progress = {.part = r->label,
+                                       .generation = now->generation,
+                                       .best_loss = now->losses[now->best],
+                                       .evaluations_per_s = now->evaluations / (time_s - r->begin_s)};
+        r->progress_s = time_s;
+        r->options->progress(r->options->progress_context, &progress);
+    }
     r->result.generations = now->generation;
     r->result.evaluations = now->evaluations;
     r->result.converged = now->converged;
@@ -181,17 +177,6 @@ static adept_status polish(run *r, double *unit, double *loss, adept_error *err)
     return adept_polish(&problem, unit, loss, &r->result.evaluations, err);
 }
 
-/* Ever wider around the prior: the first stay where other GPUs are, the last find one unlike them. */
-static void draw_trial(run *r, gsl_rng *rng, double width)
-{
-    for (size_t j = 0; j < r->o->n_genes; j++) {
-        const adept_gene *gene = &r->o->genes[j];
-        double unit =
-            gene->spreads > 0.0 ? gene->prior + gsl_ran_gaussian(rng, width) / gene->spreads : gsl_rng_uniform(rng);
-        r->trial[j] = fmin(fmax(unit, 0.0), 1.0);
-    }
-}
-
 static adept_status polish_others(run *r, adept_error *err)
 {
     adept_status status = ADEPT_OK;
@@ -199,7 +184,13 @@ static adept_status polish_others(run *r, adept_error *err)
     if (!rng) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
     gsl_rng_set(rng, (unsigned long)r->options->seed);
     for (int i = 0; i < r->options->restarts && status == ADEPT_OK && !stopped(r); i++) {
-        draw_trial(r, rng, 1.0 + i);
+        /* Ever wider around the prior: the first stay where other GPUs are, the last find one unlike them. */
+        for (size_t j = 0; j < r->o->n_genes; j++) {
+            const adept_gene *gene = &r->o->genes[j];
+            double unit = gene->spreads > 0.0 ? gene->prior + gsl_ran_gaussian(rng, 1.0 + i) / gene->spreads
+                                              : gsl_rng_uniform(rng);
+            r->trial[j] = fmin(fmax(unit, 0.0), 1.0);
+        }
         double loss = adept_objective_loss(r->o, r->trial, r->scratch);
         if (!isfinite(loss)) continue;
         status = polish(r, r->trial, &loss, err);
@@ -261,18 +252,6 @@ static adept_status solve(run *r, adept_error *err)
     return adept_checkpoint_put(checkpoint, &sub_fit, err);
 }
 
-/* Through genes and back a value may move by a rounding error: the start itself stays unless something better was
- * found. */
-static void take_better(run *r, double *theta, double *found)
-{
-    adept_objective_theta(r->o, r->best, found);
-    adept_fit_loss loss = adept_objective_parts(r->o, found, r->scratch);
-    r->result.loss = adept_objective_parts(r->o, theta, r->scratch);
-    if (r->result.loss.total <= loss.total) return;
-    r->result.loss = loss;
-    memcpy(theta, found, r->o->n_parameters * sizeof *theta);
-}
-
 adept_status adept_run_solve(adept_fit_run *out, const adept_objective *o, const adept_fit_options *options,
                              const char *name, adept_pool *pool, double *theta, adept_error *err)
 {
@@ -288,7 +267,16 @@ adept_status adept_run_solve(adept_fit_run *out, const adept_objective *o, const
     adept_objective_unit(o, theta, r.start);
     adept_status status = solve(&r, err);
     if (status == ADEPT_OK) {
-        take_better(&r, theta, memory + 3 * n);
+        /* Through genes and back a value may move by a rounding error: the start itself stays unless something better
+         * was found. */
+        double *found = memory + 3 * n;
+        adept_objective_theta(r.o, r.best, found);
+        adept_fit_loss loss = adept_objective_parts(r.o, found, r.scratch);
+        r.result.loss = adept_objective_parts(r.o, theta, r.scratch);
+        if (!(r.result.loss.total <= loss.total)) {
+            r.result.loss = loss;
+            memcpy(theta, found, r.o->n_parameters * sizeof *theta);
+        }
         *out = r.result;
     }
     free(memory);

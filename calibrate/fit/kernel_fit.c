@@ -48,19 +48,6 @@ static bool on_menu(const adept_tile_menu *menu, const adept_tile *tile)
     return false;
 }
 
-/* Winograd's algorithm serves few shapes, so the first tile of a menu is a plain one. */
-static void list_candidates(search *s)
-{
-    s->n = 0;
-    size_t algorithms = s->problem->family == ADEPT_FAMILY_CONV && s->menu.n > 0 ? 3 : 1;
-    for (size_t a = 0; a < algorithms; a++) {
-        for (size_t i = 0; i < N_SIDES && s->n < MAX_CANDIDATES; i++) {
-            adept_tile tile = {winograd_sides[a], tile_sides[i].m, tile_sides[i].n};
-            if (!on_menu(&s->menu, &tile)) s->candidates[s->n++] = tile;
-        }
-    }
-}
-
 static void try_candidates(void *context, int worker, size_t begin, size_t end)
 {
     search *s = context;
@@ -77,7 +64,15 @@ static void try_candidates(void *context, int worker, size_t begin, size_t end)
 /* Of all candidates on top of the menu so far. */
 static adept_status find_best(size_t *best, search *s, adept_pool *pool, adept_error *err)
 {
-    list_candidates(s);
+    /* Winograd's algorithm serves few shapes, so the first tile of a menu is a plain one. */
+    s->n = 0;
+    size_t algorithms = s->problem->family == ADEPT_FAMILY_CONV && s->menu.n > 0 ? 3 : 1;
+    for (size_t a = 0; a < algorithms; a++) {
+        for (size_t i = 0; i < N_SIDES && s->n < MAX_CANDIDATES; i++) {
+            adept_tile tile = {winograd_sides[a], tile_sides[i].m, tile_sides[i].n};
+            if (!on_menu(&s->menu, &tile)) s->candidates[s->n++] = tile;
+        }
+    }
     adept_pool_run(pool, try_candidates, s, s->n, 1);
     *best = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -120,18 +115,10 @@ static adept_status choose_tiles(const adept_kernel_problem *p, adept_tile_menu 
 static double roofline_s(const adept_kernel_row *row)
 {
     const adept_kernel_case *c = &row->work;
+    const adept_kernel_gpu *gpu = &row->on;
     double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, c->causal, 1.0) : c->n;
-    double product_s = 2.0 * c->m * keys * c->k * c->batch / c->flops_per_s;
-    return fmax(fmax(product_s, c->alu_flops / c->alu_flops_per_s), c->bytes / c->bytes_per_s);
-}
-
-/* Measured over roofline, the median: the factor that makes the roofline's absolute log error smallest. */
-static double roofline_factor(const adept_kernel_row *rows, size_t n, double *scratch)
-{
-    for (size_t i = 0; i < n; i++)
-        scratch[i] = rows[i].time_s / roofline_s(&rows[i]);
-    gsl_sort(scratch, 1, n);
-    return n ? gsl_stats_median_from_sorted_data(scratch, 1, n) : 1.0;
+    double product_s = 2.0 * c->m * keys * c->k * c->batch / gpu->flops_per_s;
+    return fmax(fmax(product_s, c->alu_flops / gpu->alu_flops_per_s), c->bytes / gpu->bytes_per_s);
 }
 
 /* Errors on the rows of one operator (NULL: all) and one GPU (SIZE_MAX: all) below a time, beside those of a roofline.
@@ -173,7 +160,11 @@ bool adept_kernel_score(adept_kernel_fit *fit, adept_kernel_family family, const
     size_t first = fit->n_ops;
     double *scratch = calloc(n_fitted + n_held_out + 1, sizeof *scratch);
     if (!scratch) return false;
-    double factor = roofline_factor(fitted, n_fitted, scratch);
+    /* Measured over roofline, the median: the factor that makes the roofline's absolute log error smallest. */
+    for (size_t i = 0; i < n_fitted; i++)
+        scratch[i] = fitted[i].time_s / roofline_s(&fitted[i]);
+    gsl_sort(scratch, 1, n_fitted);
+    double factor = n_fitted ? gsl_stats_median_from_sorted_data(scratch, 1, n_fitted) : 1.0;
     fit->in_sample[family] = errors_of(fit, fitted, n_fitted, NULL, SIZE_MAX, INFINITY, factor, scratch);
     fit->held_out[family] = errors_of(fit, held_out, n_held_out, NULL, SIZE_MAX, INFINITY, factor, scratch);
     for (size_t gpu = 0; gpu < fit->n_gpus; gpu++)
@@ -245,7 +236,7 @@ static double call_s(double kernel_s, double earlier, const adept_kernel_overhea
 
 double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kernel_row *row)
 {
-    double kernel_s = adept_kernel_law(&row->work, fit->theta, fit->menus, 0.0, NULL).time_s;
+    double kernel_s = adept_kernel_law(&row->work, &row->on, fit->theta, fit->menus, 0.0, NULL).time_s;
     return call_s(kernel_s, row->earlier, &fit->overhead[row->work.family][row->gpu]);
 }
 
@@ -284,7 +275,7 @@ static double add_row(const adept_kernel_problem *p, size_t r, const double *the
     double weight = p->weights ? p->weights[r] : 1.0;
     adept_kernel_gradient by_theta;
     if (gradient) memset(&by_theta, 0, sizeof by_theta);
-    double kernel_s = adept_kernel_law(&row->work, theta, menus, 1.0, gradient ? &by_theta : NULL).time_s;
+    double kernel_s = adept_kernel_law(&row->work, &row->on, theta, menus, 1.0, gradient ? &by_theta : NULL).time_s;
     double predicted_s = call_s(kernel_s, row->earlier, o), log_ratio = log(predicted_s / row->time_s);
     double rounded = sqrt(log_ratio * log_ratio + p->smoothing * p->smoothing);
     if (!gradient) return weight * rounded;
@@ -435,22 +426,17 @@ static void draw_gpu(drawing *d, adept_kernel_family family, size_t gpu)
     d->n_gpus_drawn++;
 }
 
-static void draw(drawing *d, adept_kernel_family family)
-{
-    d->n_fitted = d->n_held_out = d->n_gpus_drawn = 0;
-    for (size_t gpu = 0; gpu < d->n_gpus; gpu++)
-        draw_gpu(d, family, gpu);
-    for (size_t i = 0; i < d->n_fitted; i++) /* 1 on average */
-        d->weights[i] *= (double)d->n_fitted / (double)d->n_gpus_drawn;
-}
-
 static adept_status fit_and_score(adept_kernel_fit *fit, drawing *d, const volatile sig_atomic_t *stop,
                                   adept_pool *pool, adept_error *err)
 {
     size_t n_families = 0;
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         adept_kernel_family family = order[i];
-        draw(d, family);
+        d->n_fitted = d->n_held_out = d->n_gpus_drawn = 0;
+        for (size_t gpu = 0; gpu < d->n_gpus; gpu++)
+            draw_gpu(d, family, gpu);
+        for (size_t k = 0; k < d->n_fitted; k++) /* 1 on average */
+            d->weights[k] *= (double)d->n_fitted / (double)d->n_gpus_drawn;
         if (d->n_fitted == 0) continue;
         adept_kernel_problem p = {.rows = d->fitted,
                                   .n = d->n_fitted,
@@ -473,18 +459,12 @@ static adept_status fit_and_score(adept_kernel_fit *fit, drawing *d, const volat
         MIN_ROWS);
 }
 
-static size_t count_gpus(const adept_kernel_rows *rows)
-{
-    size_t n = 1;
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->rows[i].gpu >= n) n = rows->rows[i].gpu + 1;
-    return n;
-}
-
 adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows *rows,
                                   const adept_kernel_fit_options *options, adept_error *err)
 {
-    adept_kernel_fit fit = {.n_gpus = count_gpus(rows)};
+    adept_kernel_fit fit = {.n_gpus = 1};
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->rows[i].gpu >= fit.n_gpus) fit.n_gpus = rows->rows[i].gpu + 1;
     if (fit.n_gpus > ADEPT_KERNEL_MAX_GPUS)
         return adept_error_set(err, ADEPT_E_USAGE, "kernels of more than %d GPUs", ADEPT_KERNEL_MAX_GPUS);
     drawing d = {.rows = rows,

@@ -62,16 +62,6 @@ void adept_objective_unit(const adept_objective *o, const double *theta, double 
 
 /* ---- targets ---- */
 
-/* Weights that sum to the whole MAPE in percent, so that the loss is one sum. */
-static void normalise(adept_target *targets, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++)
-        sum += targets[i].weight;
-    for (size_t i = 0; i < n; i++)
-        targets[i].weight *= PERCENT / sum;
-}
-
 /* Written so that NAN, "not measured", fails. */
 static size_t collect(adept_target *targets, const adept_dataset_row *rows, size_t n, bool power)
 {
@@ -81,7 +71,12 @@ static size_t collect(adept_target *targets, const adept_dataset_row *rows, size
         if (!(measured > 0.0 && isfinite(measured) && rows[i].weight > 0.0)) continue;
         targets[count++] = (adept_target){power ? n + i : i, 1.0 / measured, rows[i].weight};
     }
-    normalise(targets, count);
+    /* Weights that sum to the whole MAPE in percent, so that the loss is one sum. */
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++)
+        sum += targets[i].weight;
+    for (size_t i = 0; i < count; i++)
+        targets[i].weight *= PERCENT / sum;
     return count;
 }
 

@@ -127,17 +127,6 @@ static adept_status read_size(int64_t *out, const adept_dataset_row *m, const ch
     return ADEPT_OK;
 }
 
-static adept_status read_sizes(sizes *s, const adept_dataset_row *m, adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-
-#define X(size, names)                                                                                                 \
-    if (status == ADEPT_OK) status = read_size(&s->size, m, names, err);
-    SIZE_LIST(X)
-#undef X
-    return status;
-}
-
 bool adept_column_is_layers(const char *name)
 {
     for (const char *at = LAYERS; *at; at += strspn(at, " ")) {
@@ -250,7 +239,11 @@ adept_status adept_row_architecture(const char **spec, adept_arena *arena, adept
     const char *tp = adept_dataset_row_text(m, "tp"), *gated = adept_dataset_row_text(m, "gated");
     const char *ep = adept_dataset_row_text(m, "ep");
     const int64_t ranks = tp && adept_number_parse(&number, tp) && number >= 1 && number <= 1024 ? (int64_t)number : 1;
-    adept_status status = read_sizes(&s, m, err);
+    adept_status status = ADEPT_OK;
+#define X(size, names)                                                                                                 \
+    if (status == ADEPT_OK) status = read_size(&s.size, m, names, err);
+    SIZE_LIST(X)
+#undef X
 
     if (status != ADEPT_OK) return status;
     gated = gated ? adept_row_program_word("gated", gated + strspn(gated, " \t")) : "";

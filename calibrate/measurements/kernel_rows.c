@@ -116,7 +116,6 @@ static void read_dtype(reader *r, adept_kernel_row *row)
     const size_t n_dtypes = sizeof dtypes / sizeof dtypes[0];
     const char *given = cell(r, r->table.present[COLUMN_precision] ? COLUMN_precision : COLUMN_dtype);
     const char *text = *given ? given : dtypes[0].name;
-    adept_kernel_case *c = &row->work;
     adept_error cause = {0};
     size_t i = 0;
     while (i < n_dtypes && strcmp(text, dtypes[i].name) != 0)
@@ -125,12 +124,9 @@ static void read_dtype(reader *r, adept_kernel_row *row)
         FAIL(r, "column dtype: \"%s\" is none of float32, float16, bfloat16, tf32", text);
         return;
     }
-    c->bytes_per_s = r->hw->specs.mem_bytes_per_s;
-    c->sm_count = r->hw->specs.sm_count;
-    c->flight_sms = adept_streaming_sms(r->hw);
-    c->l2_bytes = r->hw->specs.l2_bytes;
-    c->element_bytes = adept_dtype_bytes(dtypes[i].dtype);
-    r->table.status = adept_operator_peaks(&c->flops_per_s, &c->alu_flops_per_s, &row->tensor, r->hw,
+    row->on = adept_kernel_gpu_of(r->hw);
+    row->work.element_bytes = adept_dtype_bytes(dtypes[i].dtype);
+    r->table.status = adept_operator_peaks(&row->on.flops_per_s, &row->on.alu_flops_per_s, &row->tensor, r->hw,
                                            dtypes[i].precision, dtypes[i].dtype, &cause);
     if (!ok(r)) fail_with(r, "", &cause);
 }
@@ -204,15 +200,6 @@ static bool flag(reader *r, int column)
     return value == 1.0;
 }
 
-static void read_rows_operator(reader *r, adept_kernel_case *c, const row_operator *op)
-{
-    double rows = number(r, COLUMN_B, 1, true), length = number(r, COLUMN_H, 1, true);
-    c->family = op->family;
-    c->bytes = op->tensors * rows * length * c->element_bytes;
-    c->alu_flops = op->flops * rows * length;
-    c->row_elements = op->family == ADEPT_FAMILY_STREAM ? 0.0 : length;
-}
-
 static void read_operator(reader *r, adept_kernel_row *row)
 {
     const char *op = row->op;
@@ -246,12 +233,16 @@ static void read_operator(reader *r, adept_kernel_row *row)
         if (*cell(r, COLUMN_operand_sets))
             c->kept[0] = (adept_kept){c->bytes, c->bytes * number(r, COLUMN_operand_sets, 1, true)};
         if (flag(r, COLUMN_repacked)) c->transposed_bytes = 2.0 * row_bytes * (heads + 2.0 * kv_heads);
-        c->clock_hz = r->hw->specs.clock_boost_hz;
         return;
     }
     for (size_t i = 0; i < sizeof row_operators / sizeof row_operators[0]; i++) {
         if (strcmp(op, row_operators[i].name) != 0) continue;
-        read_rows_operator(r, &row->work, &row_operators[i]);
+        const row_operator *of = &row_operators[i];
+        double rows = number(r, COLUMN_B, 1, true), length = number(r, COLUMN_H, 1, true);
+        row->work.family = of->family;
+        row->work.bytes = of->tensors * rows * length * row->work.element_bytes;
+        row->work.alu_flops = of->flops * rows * length;
+        row->work.row_elements = of->family == ADEPT_FAMILY_STREAM ? 0.0 : length;
         return;
     }
     FAIL(r, "column op: unknown operator \"%s\"", r->op);

@@ -176,35 +176,12 @@ static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, dou
     }
 }
 
-/* Nobody trains a language model on many GPUs in fp32. */
-static void settle_precision(adept_dataset_row *m, const adept_row_cells *given)
-{
-    if (given->precision || !adept_row_has_architecture(m)) return;
-    m->precision = ADEPT_AMP_BF16;
-    adept_row_set_text(m, "precision", adept_precision_name(ADEPT_AMP_BF16));
-    m->unsaid |= ADEPT_UNSAID_PRECISION;
-}
-
 void adept_row_settle_board(adept_dataset_row *m)
 {
     if (!(m->unsaid & ADEPT_UNSAID_PRECISION) || m->hw->specs.tensor_bf16_flops_per_s > 0) return;
     if (m->precision == ADEPT_AMP_BF16) m->precision = ADEPT_AMP_FP16;
     if (m->precision == ADEPT_PURE_BF16) m->precision = ADEPT_PURE_FP16;
     adept_row_set_text(m, "precision", adept_precision_name(ADEPT_AMP_FP16));
-}
-
-/* Weights of 16 bits with a copy in 32 beside the optimizer's state: of all trainers but PyTorch's, and of FSDP, which
- * gathers them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
-static void settle_weights(adept_dataset_row *m)
-{
-    const bool gathered = m->run.fsdp != ADEPT_FSDP_NONE || m->run.zero > ADEPT_SHARDED_GRADIENTS;
-
-    if (!adept_precision_is_autocast(m->precision) || m->mode != ADEPT_MODE_TRAIN ||
-        (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered))
-        return;
-    m->precision += adept_precision_is_scaled(m->precision) ? 1 : ADEPT_PURE_BF16 - ADEPT_AMP_BF16;
-    m->optimizer_extras |= ADEPT_EXTRA_MASTER;
-    m->unsaid |= ADEPT_UNSAID_WEIGHTS;
 }
 
 /* ---- numbers ---- */
@@ -321,19 +298,6 @@ static void settle_limits(adept_dataset_row *m)
         m->run.stage_limits_w = (adept_stage_list){0};
 }
 
-/* How it ran, of which no column says it. Techniques of torchtune's README are each beside those before it. */
-static void settle_notes(adept_dataset_row *m)
-{
-    static const char *const with_chunks[] = {"+chunked CE", "+activation", "+optimizer in backward", "+8-bit"};
-    const char *notes = adept_dataset_row_text(m, "notes");
-
-    if (!notes) return;
-    if (strstr(notes, "8-bit optimizer") && strncmp(m->optimizer, "adam", 4) == 0) m->optimizer = "adamw8bit";
-    const char *techniques = strstr(notes, "cumulative techniques: ");
-    for (size_t i = 0; techniques && i < sizeof with_chunks / sizeof *with_chunks; i++)
-        if (strstr(techniques, with_chunks[i])) m->run.loss = ADEPT_LOGITS_CHUNKED;
-}
-
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
 {
     adept_run *run = &m->run;
@@ -374,10 +338,31 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
         m->unsaid |= ADEPT_UNSAID_NETWORK;
     settle_partition(m);
     settle_limits(m);
-    settle_notes(m);
+    /* How it ran, of which no column says it. Techniques of torchtune's README are each beside those before it. */
+    static const char *const with_chunks[] = {"+chunked CE", "+activation", "+optimizer in backward", "+8-bit"};
+    const char *notes = adept_dataset_row_text(m, "notes");
+    if (notes) {
+        if (strstr(notes, "8-bit optimizer") && strncmp(m->optimizer, "adam", 4) == 0) m->optimizer = "adamw8bit";
+        const char *techniques = strstr(notes, "cumulative techniques: ");
+        for (size_t i = 0; techniques && i < sizeof with_chunks / sizeof *with_chunks; i++)
+            if (strstr(techniques, with_chunks[i])) m->run.loss = ADEPT_LOGITS_CHUNKED;
+    }
     settle_stack(m, given, replicas * (double)or_one(run->cp));
-    settle_precision(m, given);
-    settle_weights(m);
+    /* Nobody trains a language model on many GPUs in fp32. */
+    if (!given->precision && adept_row_has_architecture(m)) {
+        m->precision = ADEPT_AMP_BF16;
+        adept_row_set_text(m, "precision", adept_precision_name(ADEPT_AMP_BF16));
+        m->unsaid |= ADEPT_UNSAID_PRECISION;
+    }
+    /* Weights of 16 bits with a copy in 32 beside the optimizer's state: of all trainers but PyTorch's, and of FSDP,
+     * which gathers them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
+    const bool gathered = m->run.fsdp != ADEPT_FSDP_NONE || m->run.zero > ADEPT_SHARDED_GRADIENTS;
+    if (!adept_precision_is_autocast(m->precision) || m->mode != ADEPT_MODE_TRAIN ||
+        (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered))
+        return;
+    m->precision += adept_precision_is_scaled(m->precision) ? 1 : ADEPT_PURE_BF16 - ADEPT_AMP_BF16;
+    m->optimizer_extras |= ADEPT_EXTRA_MASTER;
+    m->unsaid |= ADEPT_UNSAID_WEIGHTS;
 }
 
 /* ---- clocks ---- */

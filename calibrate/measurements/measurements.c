@@ -246,19 +246,6 @@ static const char *meant(const char *name)
     return NULL;
 }
 
-/* A column that is ignored because of its spelling makes other numbers without a word. */
-static adept_status refuse_near_names(const adept_dataset *d, const adept_csv *csv, const layout *l)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        const char *name = d->columns.names[l->column[i]];
-        const char *right = meant(name);
-        for (size_t k = 0; right && k < l->n; k++)
-            if (strcmp(d->columns.names[l->column[k]], right) == 0) right = NULL; /* that one counts */
-        if (right) return adept_csv_fail(csv, "column %.80s is not known; did you mean %s?", name, right);
-    }
-    return ADEPT_OK;
-}
-
 static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *l, adept_error *err)
 {
     l->n = csv->n_cells;
@@ -276,7 +263,15 @@ static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *
     if (!l->present[COLUMN_model]) return missing_column(csv, d, l, "model");
     if (!l->present[COLUMN_step_time_s] && !l->present[COLUMN_peak_memory_bytes])
         return missing_column(csv, d, l, "step_time_s");
-    return refuse_near_names(d, csv, l);
+    /* A column that is ignored because of its spelling makes other numbers without a word. */
+    for (size_t i = 0; i < l->n; i++) {
+        const char *name = d->columns.names[l->column[i]];
+        const char *right = meant(name);
+        for (size_t k = 0; right && k < l->n; k++)
+            if (strcmp(d->columns.names[l->column[k]], right) == 0) right = NULL; /* that one counts */
+        if (right) return adept_csv_fail(csv, "column %.80s is not known; did you mean %s?", name, right);
+    }
+    return ADEPT_OK;
 }
 
 /* ---------------------------------------------------------------- cells to numbers ------------------------------ */

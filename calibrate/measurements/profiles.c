@@ -268,19 +268,6 @@ static bool is_missing(const adept_dataset_model *m)
     return !m->graph && m->err.status == ADEPT_OK;
 }
 
-static void keep(maker *p, const char *key, const adept_graph *graph)
-{
-    adept_buffer bytes = {0};
-    adept_error err = {0};
-    adept_status status = adept_graph_write(&bytes, graph, &err);
-
-    if (status == ADEPT_OK) status = cache_put(&p->cache, key, (const char *)bytes.data, bytes.size, &err);
-    free(bytes.data);
-    if (status == ADEPT_OK) return;
-    p->cache_failed = true; /* nothing is lost but time */
-    adept_dataset_warn(p->d, "models cannot be kept for the next run: %s", err.message);
-}
-
 static void import(maker *p, adept_dataset_model *m)
 {
     const adept_import_options how = {.trust = p->options->trust, .memory_bytes = p->options->memory_bytes};
@@ -290,7 +277,14 @@ static void import(maker *p, adept_dataset_model *m)
     if (status != ADEPT_OK || p->options->no_cache || p->cache_failed || strcmp(m->graph->format, "config") == 0)
         return;
     cache_key(key, &p->cache, m->graph->sha256);
-    keep(p, key, m->graph);
+    adept_buffer bytes = {0};
+    adept_error err = {0};
+    status = adept_graph_write(&bytes, m->graph, &err);
+    if (status == ADEPT_OK) status = cache_put(&p->cache, key, (const char *)bytes.data, bytes.size, &err);
+    free(bytes.data);
+    if (status == ADEPT_OK) return;
+    p->cache_failed = true; /* nothing is lost but time */
+    adept_dataset_warn(p->d, "models cannot be kept for the next run: %s", err.message);
 }
 
 /* ---------------------------------------------------------------- walks ------------------------------------------ */

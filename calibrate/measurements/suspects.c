@@ -48,15 +48,6 @@ static const unit time_units[] = {
     {"milliseconds", 1e3}, {"microseconds", 1e6}, {"minutes", 1 / 60.0}, {"hours", 1 / 3600.0}, {0}};
 static const unit power_units[] = {{"milliwatts", 1e3}, {"microwatts", 1e6}, {"kilowatts", 1e-3}, {0}};
 
-static const char *nearest_unit(const unit *units, double ratio)
-{
-    const unit *best = units;
-
-    for (const unit *u = units; u->name; u++)
-        if (fabs(log(ratio / u->count)) < fabs(log(ratio / best->count))) best = u;
-    return best->name;
-}
-
 /* Far from what the sheet lets one expect, a number is probably of another unit. `measured` and `predicted` may not be
  * known. */
 static bool check_unit(adept_dataset *d, adept_dataset_row *m, const char *column, double measured, double predicted,
@@ -65,7 +56,10 @@ static bool check_unit(adept_dataset *d, adept_dataset_row *m, const char *colum
     double ratio = measured / predicted;
 
     if (!(ratio > MISTAKEN_RATIO || ratio < 1 / MISTAKEN_RATIO)) return true;
-    m->mistaken = nearest_unit(units, ratio);
+    const unit *best = units;
+    for (const unit *u = units; u->name; u++)
+        if (fabs(log(ratio / u->count)) < fabs(log(ratio / best->count))) best = u;
+    m->mistaken = best->name;
     if (ratio > LARGEST_RATIO || ratio < 1 / LARGEST_RATIO) {
         m->absurd = column;
         return suspect(d, m, "%s is %g, about %.1g is predicted: nothing can be fitted to that", column, measured,

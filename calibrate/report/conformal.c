@@ -23,23 +23,6 @@ static int compare_sizes(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : compare_values(a, b);
 }
 
-/* Every group has the same probability, which its residuals share. @return that of a group */
-static double weigh(adept_residual *residuals, size_t n)
-{
-    size_t n_groups = 0;
-    qsort(residuals, n, sizeof *residuals, compare_groups);
-    for (size_t i = 0; i < n; i++)
-        n_groups += i == 0 || residuals[i].group != residuals[i - 1].group;
-    double each = 1.0 / (double)(n_groups + 1);
-    for (size_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin; end < n && residuals[end].group == residuals[begin].group; end++)
-            ;
-        for (size_t i = begin; i < end; i++)
-            residuals[i].mass = each / (double)(end - begin);
-    }
-    return each;
-}
-
 /* The first residual, from one end of the sorted list, beyond which lies no more than `tail`. As much as a group's
  * probability lies at infinity. */
 static double bound_from_end(const adept_residual *residuals, size_t n, double infinity, double tail, bool high)
@@ -55,22 +38,29 @@ static double bound_from_end(const adept_residual *residuals, size_t n, double i
 
 void adept_conformal_bounds(double bounds[2], adept_residual *residuals, size_t n, double level)
 {
-    double infinity = weigh(residuals, n), tail = 0.5 * (1.0 - level);
+    /* Every group has the same probability, which its residuals share. */
+    size_t n_groups = 0;
+    qsort(residuals, n, sizeof *residuals, compare_groups);
+    for (size_t i = 0; i < n; i++)
+        n_groups += i == 0 || residuals[i].group != residuals[i - 1].group;
+    double each = 1.0 / (double)(n_groups + 1);
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin; end < n && residuals[end].group == residuals[begin].group; end++)
+            ;
+        for (size_t i = begin; i < end; i++)
+            residuals[i].mass = each / (double)(end - begin);
+    }
+    double tail = 0.5 * (1.0 - level); /* each: as much lies at infinity */
     qsort(residuals, n, sizeof *residuals, compare_values);
-    bounds[0] = fmin(bound_from_end(residuals, n, infinity, tail, false), 0.0);
-    bounds[1] = fmax(bound_from_end(residuals, n, infinity, tail, true), 0.0);
-    if (infinity <= tail + ROUNDING) return;
+    bounds[0] = fmin(bound_from_end(residuals, n, each, tail, false), 0.0);
+    bounds[1] = fmax(bound_from_end(residuals, n, each, tail, true), 0.0);
+    if (each <= tail + ROUNDING) return;
     qsort(residuals, n, sizeof *residuals, compare_sizes);
-    bounds[1] = fabs(bound_from_end(residuals, n, infinity, 2.0 * tail, true));
+    bounds[1] = fabs(bound_from_end(residuals, n, each, 2.0 * tail, true));
     bounds[0] = -bounds[1]; /* NAN too where there are too few groups */
 }
 
 /* ---- rows ---- */
-
-static double residual(const adept_scored *s, bool power)
-{
-    return power ? log(s->measured->power_avg_w / s->power_w) : log(s->measured->step_time_s / s->time_s);
-}
 
 /* Bounds from the residuals that exist, of the rows of every fold but one; SIZE_MAX leaves none out. */
 static size_t bounds_from(double bounds[2], bool power, const adept_scored *rows, size_t n, size_t without_fold,
@@ -78,7 +68,9 @@ static size_t bounds_from(double bounds[2], bool power, const adept_scored *rows
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        double r = rows[i].fold != without_fold ? residual(&rows[i], power) : NAN;
+        double r = rows[i].fold != without_fold ? (power ? log(rows[i].measured->power_avg_w / rows[i].power_w)
+                                                         : log(rows[i].measured->step_time_s / rows[i].time_s))
+                                                : NAN;
         if (!isfinite(r)) continue;
         room[count] = (adept_residual){.value = r, .group = grouped ? rows[i].fold : count};
         count++;

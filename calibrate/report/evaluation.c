@@ -121,17 +121,6 @@ static adept_status split_columns(const char ***out, size_t *n, adept_arena *are
     return ADEPT_OK;
 }
 
-/* Of the n rows e->rows[index[..]]. */
-static adept_status fill_group(adept_metrics_group *g, adept_arena *arena, const adept_evaluation *e,
-                               const size_t *index, size_t n, adept_error *err)
-{
-    const char **values = adept_arena_array(arena, g->n_columns, sizeof *values);
-    for (size_t c = 0; c < g->n_columns && values; c++)
-        values[c] = adept_dataset_row_text(e->rows[index[0]].measured, g->columns[c]);
-    g->values = values;
-    return values ? adept_metrics_get(&g->metrics, e->rows, index, n, err) : adept_no_memory(err, "errors by group");
-}
-
 /* Append the groups of one --by entry. */
 static adept_status add_groups(adept_evaluation *e, adept_arena *arena, const adept_dataset_row *const *rows,
                                const char *by, adept_error *err)
@@ -148,9 +137,15 @@ static adept_status add_groups(adept_evaluation *e, adept_arena *arena, const ad
     if (e->n_groups > 0) memcpy(groups, e->groups, e->n_groups * sizeof *groups);
     e->groups = groups;
     for (size_t i = 0; i < found.n && status == ADEPT_OK; i++) {
-        groups[e->n_groups] = g;
-        status = fill_group(&groups[e->n_groups++], arena, e, found.rows + found.begin[i],
-                            found.begin[i + 1] - found.begin[i], err);
+        adept_metrics_group *of = &groups[e->n_groups++];
+        const size_t *index = found.rows + found.begin[i];
+        const char **values = adept_arena_array(arena, g.n_columns, sizeof *values);
+        for (size_t c = 0; c < g.n_columns && values; c++)
+            values[c] = adept_dataset_row_text(e->rows[index[0]].measured, g.columns[c]);
+        *of = g;
+        of->values = values;
+        status = values ? adept_metrics_get(&of->metrics, e->rows, index, found.begin[i + 1] - found.begin[i], err)
+                        : adept_no_memory(err, "errors by group");
     }
     return status;
 }

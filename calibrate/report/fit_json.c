@@ -17,19 +17,16 @@ static bool is_in_fit_of(const adept_hwprofile *hw, const char *name)
     return false;
 }
 
-/* Rows of one GPU say nothing of links: the sheet's numbers hold, and those of measured all-reduces. */
-static bool is_untold_link(const adept_fit_parameter *p, const adept_hwprofile *base)
-{
-    bool of_link = strcmp(p->info.name, "l_hop_s") == 0 || strcmp(p->info.name, "bw_eff_bytes_per_s") == 0;
-    return of_link && p->state == ADEPT_FIT_UNDETERMINED && !is_in_fit_of(base, p->info.name);
-}
-
 static void put_values(adept_json_writer *w, const adept_fit *fit, const adept_hwprofile *base)
 {
     adept_json_begin_object(w, "parameters");
     for (size_t i = 0; i < fit->n_parameters - fit->n_scalars; i++) {
         const adept_fit_parameter *p = &fit->parameters[i];
-        if (is_untold_link(p, base) || (base->transferred && adept_operator_is_own(i))) continue;
+        /* Rows of one GPU say nothing of links: the sheet's numbers hold, and those of measured all-reduces. */
+        bool of_link = strcmp(p->info.name, "l_hop_s") == 0 || strcmp(p->info.name, "bw_eff_bytes_per_s") == 0;
+        if ((of_link && p->state == ADEPT_FIT_UNDETERMINED && !is_in_fit_of(base, p->info.name)) ||
+            (base->transferred && adept_operator_is_own(i)))
+            continue;
         adept_json_put_number(w, p->info.name, p->value);
     }
     adept_json_end_object(w);
@@ -54,18 +51,6 @@ static void put_measured(adept_json_writer *w, const char *key, unsigned bits, a
     for (size_t i = 0; names(i); i++)
         if (bits >> i & 1) adept_json_put_string(w, NULL, names(i));
     adept_json_end_array(w);
-}
-
-static void put_range(adept_json_writer *w, const adept_intervals *v)
-{
-    adept_json_begin_object(w, "range");
-#define X(name, text) adept_json_put_pair(w, #name, v->low.name, v->high.name);
-    ADEPT_RANGE_LIST(X)
-#undef X
-    put_measured(w, "precisions", v->precisions, adept_precision_name);
-    put_measured(w, "modes", v->modes, adept_mode_name);
-    put_measured(w, "executions", v->executions, adept_execution_name);
-    adept_json_end_object(w);
 }
 
 static void put_stats(adept_json_writer *w, const char *quantity, const adept_error_stats *s)
@@ -247,7 +232,14 @@ void adept_put_fit(adept_json_writer *w, const adept_fit_report *r, const char *
         adept_json_put_pair(w, "time_log", v->time_log[0], v->time_log[1]);
         adept_json_put_pair(w, "power_log", v->power_log[0], v->power_log[1]);
         adept_json_put_number(w, "widen", v->widen);
-        put_range(w, v);
+        adept_json_begin_object(w, "range");
+#define X(name, text) adept_json_put_pair(w, #name, v->low.name, v->high.name);
+        ADEPT_RANGE_LIST(X)
+#undef X
+        put_measured(w, "precisions", v->precisions, adept_precision_name);
+        put_measured(w, "modes", v->modes, adept_mode_name);
+        put_measured(w, "executions", v->executions, adept_execution_name);
+        adept_json_end_object(w);
         adept_json_put_members(w, "residuals %s n_time %jd n_power %jd", r->conformal.residuals,
                                (intmax_t)r->conformal.n_time, (intmax_t)r->conformal.n_power);
         adept_json_end_object(w);

@@ -59,11 +59,6 @@ adept_status adept_information_solve(adept_information *info, adept_arena *arena
 
 /* ---- the Jacobian of a fit ---- */
 
-static bool considered(const adept_fit_parameter *p, bool with_undetermined)
-{
-    return p->state == ADEPT_FIT_FREE || (with_undetermined && p->state == ADEPT_FIT_UNDETERMINED);
-}
-
 static adept_status choose_parameters(adept_information *info, adept_arena *arena, const adept_fit *fit,
                                       bool with_undetermined, adept_error *err)
 {
@@ -72,7 +67,9 @@ static adept_status choose_parameters(adept_information *info, adept_arena *aren
     if (!info->index || !info->unit) return adept_no_memory(err, "identifiability");
     for (size_t i = 0; i < fit->n_parameters; i++) {
         const adept_parameter_info *p = &fit->parameters[i].info;
-        if (!considered(&fit->parameters[i], with_undetermined)) continue;
+        if (!(fit->parameters[i].state == ADEPT_FIT_FREE ||
+              (with_undetermined && fit->parameters[i].state == ADEPT_FIT_UNDETERMINED)))
+            continue;
         info->index[info->n] = i;
         info->unit[info->n++] = (p->log_scale ? log(p->high / p->low) : p->high - p->low) / sqrt(12.0);
     }

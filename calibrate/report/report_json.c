@@ -9,22 +9,6 @@
 
 /* ---- errors ---- */
 
-static void put_groups(adept_json_writer *w, const adept_evaluation *e)
-{
-    adept_json_begin_array(w, "groups");
-    for (size_t i = 0; i < e->n_groups; i++) {
-        const adept_metrics_group *g = &e->groups[i];
-        adept_json_begin_object(w, NULL);
-        adept_json_begin_object(w, "by");
-        for (size_t c = 0; c < g->n_columns; c++)
-            adept_json_put_string(w, g->columns[c], g->values[c]);
-        adept_json_end_object(w);
-        adept_put_metrics(w, &g->metrics);
-        adept_json_end_object(w);
-    }
-    adept_json_end_array(w);
-}
-
 static double percent(double predicted, double measured)
 {
     return 100.0 * (predicted - measured) / measured;
@@ -83,7 +67,18 @@ static void put_evaluation(adept_json_writer *w, const adept_evaluation *e, bool
         adept_json_end_object(w);
     }
     if (!e) e = &none;
-    put_groups(w, e);
+    adept_json_begin_array(w, "groups");
+    for (size_t i = 0; i < e->n_groups; i++) {
+        const adept_metrics_group *g = &e->groups[i];
+        adept_json_begin_object(w, NULL);
+        adept_json_begin_object(w, "by");
+        for (size_t c = 0; c < g->n_columns; c++)
+            adept_json_put_string(w, g->columns[c], g->values[c]);
+        adept_json_end_object(w);
+        adept_put_metrics(w, &g->metrics);
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
     if (!with_rows) return;
     adept_json_begin_array(w, "rows");
     for (size_t i = 0; i < e->n; i++)
@@ -92,32 +87,6 @@ static void put_evaluation(adept_json_writer *w, const adept_evaluation *e, bool
 }
 
 /* ---- evaluate ---- */
-
-static void put_gpu(adept_json_writer *w, const adept_hwprofile *hw)
-{
-    if (!adept_json_begin_known(w, "gpu", hw != NULL)) return;
-    adept_json_put_members(w, "name %s calibrated %d", hw->name, adept_calibrated_for(hw, NULL));
-    adept_json_put_text(w, "fit", hw->fit_json ? hw->fit_json : "null");
-    adept_json_end_object(w);
-}
-
-/* What rows of layouts did not say, and rows that could not be used. */
-static void put_unused(adept_json_writer *w, const adept_dataset *d)
-{
-    adept_json_begin_array(w, "unsaid");
-    for (size_t bit = 0; adept_unsaid_text(bit); bit++) {
-        size_t n = 0;
-        for (size_t i = 0; i < d->n; i++)
-            n += d->rows[i].unsaid >> bit & 1;
-        if (n > 0) adept_json_put_object(w, NULL, "taken %s rows %jd", adept_unsaid_text(bit), (intmax_t)n);
-    }
-    adept_json_end_array(w);
-    adept_json_begin_array(w, "unused");
-    for (size_t i = 0; i < d->n_unused; i++)
-        adept_json_put_object(w, NULL, "file %s line %jd reason %s", d->unused[i].file, (intmax_t)d->unused[i].line,
-                              d->unused[i].why);
-    adept_json_end_array(w);
-}
 
 void adept_repeats_put(adept_json_writer *w, const adept_repeats *r)
 {
@@ -133,7 +102,11 @@ char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile 
     adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
-    put_gpu(&w, hw);
+    if (adept_json_begin_known(&w, "gpu", hw != NULL)) {
+        adept_json_put_members(&w, "name %s calibrated %d", hw->name, adept_calibrated_for(hw, NULL));
+        adept_json_put_text(&w, "fit", hw->fit_json ? hw->fit_json : "null");
+        adept_json_end_object(&w);
+    }
     adept_json_begin_array(&w, "files");
     for (size_t i = 0; i < d->n_files; i++)
         adept_json_put_object(&w, NULL, "name %s sha256 %s rows %jd in_sample %d", d->files[i].name, d->files[i].sha256,
@@ -143,7 +116,20 @@ char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile 
     put_evaluation(&w, e, true);
     if (layouts) {
         adept_layout_report_put(&w, layouts);
-        put_unused(&w, d);
+        /* What rows of layouts did not say, and rows that could not be used. */
+        adept_json_begin_array(&w, "unsaid");
+        for (size_t bit = 0; adept_unsaid_text(bit); bit++) {
+            size_t n = 0;
+            for (size_t k = 0; k < d->n; k++)
+                n += d->rows[k].unsaid >> bit & 1;
+            if (n > 0) adept_json_put_object(&w, NULL, "taken %s rows %jd", adept_unsaid_text(bit), (intmax_t)n);
+        }
+        adept_json_end_array(&w);
+        adept_json_begin_array(&w, "unused");
+        for (size_t i = 0; i < d->n_unused; i++)
+            adept_json_put_object(&w, NULL, "file %s line %jd reason %s", d->unused[i].file,
+                                  (intmax_t)d->unused[i].line, d->unused[i].why);
+        adept_json_end_array(&w);
     }
     adept_json_put_strings(&w, "warnings", warnings, n_warnings);
     adept_json_end_object(&w);
@@ -181,34 +167,6 @@ static void put_parameters(adept_json_writer *w, const adept_identifiability *id
                                : p->at_high ? "high"
                                             : NULL,
                                p->determined, p->why_not);
-        adept_json_end_object(w);
-    }
-    adept_json_end_array(w);
-}
-
-static void put_correlations(adept_json_writer *w, const adept_identifiability *id)
-{
-    adept_json_begin_array(w, "correlations");
-    for (size_t i = 0; i < id->n_correlations; i++) {
-        const char *const pair[] = {id->parameters[id->correlations[i].a].name,
-                                    id->parameters[id->correlations[i].b].name};
-        adept_json_begin_object(w, NULL);
-        adept_json_put_strings(w, "parameters", pair, 2);
-        adept_json_put_number(w, "value", id->correlations[i].value);
-        adept_json_end_object(w);
-    }
-    adept_json_end_array(w);
-}
-
-static void put_suggestions(adept_json_writer *w, const adept_fit_report *r)
-{
-    adept_json_begin_array(w, "suggestions");
-    for (size_t i = 0; i < r->n_suggestions; i++) {
-        const adept_suggestion *s = &r->suggestions[i];
-        adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "text %s reason %s gain_nats %g", s->text, s->reason, s->gain);
-        put_configuration(w, s->like, s->batch_size, s->gpus, s->precision, s->power_limit_w);
-        adept_json_put_bool(w, "power_only", s->power_only);
         adept_json_end_object(w);
     }
     adept_json_end_array(w);
@@ -266,8 +224,27 @@ char *adept_fit_report_to_json(const adept_fit_report *r)
     put_evaluation(&w, r->in_sample, true);
     adept_json_end_object(&w);
     put_parameters(&w, &r->identifiability);
-    put_correlations(&w, &r->identifiability);
-    put_suggestions(&w, r);
+    adept_json_begin_array(&w, "correlations");
+    const adept_identifiability *known = &r->identifiability;
+    for (size_t i = 0; i < known->n_correlations; i++) {
+        const char *const pair[] = {known->parameters[known->correlations[i].a].name,
+                                    known->parameters[known->correlations[i].b].name};
+        adept_json_begin_object(&w, NULL);
+        adept_json_put_strings(&w, "parameters", pair, 2);
+        adept_json_put_number(&w, "value", known->correlations[i].value);
+        adept_json_end_object(&w);
+    }
+    adept_json_end_array(&w);
+    adept_json_begin_array(&w, "suggestions");
+    for (size_t i = 0; i < r->n_suggestions; i++) {
+        const adept_suggestion *s = &r->suggestions[i];
+        adept_json_begin_object(&w, NULL);
+        adept_json_put_members(&w, "text %s reason %s gain_nats %g", s->text, s->reason, s->gain);
+        put_configuration(&w, s->like, s->batch_size, s->gpus, s->precision, s->power_limit_w);
+        adept_json_put_bool(&w, "power_only", s->power_only);
+        adept_json_end_object(&w);
+    }
+    adept_json_end_array(&w);
     adept_json_put_object(&w, "search", "loss_percent %g prior_percent %g evaluations %g generations %jd converged %d",
                           r->fit->loss.total, r->fit->loss.prior, r->fit->evaluations, (intmax_t)r->fit->generations,
                           r->fit->converged);

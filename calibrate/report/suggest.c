@@ -257,18 +257,6 @@ static double uncertainty(choice *c, size_t i)
 
 /* ---- words ---- */
 
-static const char *configuration_text(adept_arena *arena, const candidate *c)
-{
-    const adept_profile *p = c->profile;
-    const char *text =
-        adept_arena_printf(arena, "%s, batch %lld, %s, %s, %lld GPU%s", adept_dataset_row_text(c->like, "model"),
-                           (long long)p->batch_size, adept_precision_name(p->precision), adept_mode_name(p->mode),
-                           (long long)c->run.gpus, c->run.gpus == 1 ? "" : "s");
-    if (c->run.power_limit_w > 0.0) text = adept_arena_printf(arena, "%s, limit %g W", text, c->run.power_limit_w);
-    if (c->change == POWER) text = adept_arena_printf(arena, "%s: power", text);
-    return text;
-}
-
 static const char *change_text(adept_arena *arena, const char *before, const adept_information *info, size_t i,
                                const adept_fit *fit, double old_deviation)
 {
@@ -322,15 +310,22 @@ static void take(adept_suggestion *out, adept_arena *arena, search *s, adept_inf
     learn(&choices->covariance.matrix, choices, best);
     for (size_t i = 0; i < s->n; i++)
         if (same_kind(c, &s->list[i])) s->list[i].taken = true;
+    const adept_profile *p = c->profile;
+    const char *text =
+        adept_arena_printf(arena, "%s, batch %lld, %s, %s, %lld GPU%s", adept_dataset_row_text(c->like, "model"),
+                           (long long)p->batch_size, adept_precision_name(p->precision), adept_mode_name(p->mode),
+                           (long long)c->run.gpus, c->run.gpus == 1 ? "" : "s");
+    if (c->run.power_limit_w > 0.0) text = adept_arena_printf(arena, "%s, limit %g W", text, c->run.power_limit_w);
+    if (c->change == POWER) text = adept_arena_printf(arena, "%s: power", text);
     *out = (adept_suggestion){
         .like = c->like,
-        .batch_size = c->profile->batch_size,
+        .batch_size = p->batch_size,
         .gpus = c->run.gpus,
-        .precision = c->profile->precision,
+        .precision = p->precision,
         .power_limit_w = c->run.power_limit_w,
         .power_only = c->change == POWER,
         .gain = gain,
-        .text = configuration_text(arena, c),
+        .text = text,
         .reason = reason_text(arena, info, s->fit, choices),
     };
 }

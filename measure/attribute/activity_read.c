@@ -301,14 +301,6 @@ static uint32_t u32_at(const unsigned char *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-static bool ends_here(FILE *file)
-{
-    int c = getc(file);
-
-    if (c != EOF) ungetc(c, file);
-    return c == EOF;
-}
-
 /* Only zeros until the end: what a file system may leave of an append when the power fails. */
 static bool zeros_follow(FILE *file)
 {
@@ -349,7 +341,9 @@ static block_state next_block(adept_buffer *payload, FILE *file, const char **wr
     if (read_payload(payload, file, size) < size) return BLOCK_TORN;
     if (u32_at(prefix + 4) == (uint32_t)crc32(0, (const Bytef *)payload->data, (uInt)size)) return BLOCK_WHOLE;
     *wrong = "a block does not have its checksum";
-    return ends_here(file) ? BLOCK_TORN : BLOCK_BAD;
+    int c = getc(file);
+    if (c != EOF) ungetc(c, file);
+    return c == EOF ? BLOCK_TORN : BLOCK_BAD;
 }
 
 static adept_status damaged(const char *path, uint64_t at, const char *wrong, adept_error *err)

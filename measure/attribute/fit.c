@@ -359,38 +359,6 @@ static adept_status keep_sources(adept_attribution_model *m, const adept_attribu
     return adept_arena_failed(m->arena) ? adept_no_memory(err, "a model") : ADEPT_OK;
 }
 
-static void note_meters(const adept_rows *rows, adept_attribution_notes *notes)
-{
-    for (size_t i = 0; i < rows->n_sources; i++)
-        for (size_t k = 0; k < rows->meters[i].n_plus; k++) {
-            const adept_meter_series *s = &rows->meters[i].plus[k];
-            if (s->n_stuck > 0)
-                adept_note(
-                    notes,
-                    "a meter said the same for %.0f s while the load changed (%zu times): these intervals are left out",
-                    s->stuck_s, s->n_stuck);
-        }
-}
-
-static adept_status find_lag(adept_attribution_model *m, adept_rows *rows, const adept_attribution_options *o,
-                             adept_attribution_notes *notes, adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-
-    m->lag_s = o->lag_s;
-    m->lag_r2 = NAN;
-    if (isnan(o->lag_s)) {
-        status = search_lag(&m->lag_s, &m->lag_r2, rows, o->free_sign, err);
-        if (!(m->lag_r2 >= LEAST_R2_OF_LAG)) {
-            adept_note(notes, "the meter follows no feature: how late it is cannot be told, 0 s is taken");
-            m->lag_s = 0;
-        } else if (fabs(m->lag_s) > ADEPT_MOST_LAG_S - 0.1)
-            adept_note(notes, "the meter seems late by %.2f s, where the search ends: are the clocks right?", m->lag_s);
-    }
-    adept_rows_measure(rows, m->lag_s);
-    return status;
-}
-
 /* ---------------------------------------------------------------- how good it is --------------------------------- */
 
 /* Weights at work on rows `begin` to the end. */
@@ -420,19 +388,6 @@ static adept_status judge_baseline(adept_attribution_figures *out, const adept_f
     return status == ADEPT_OK ? judge(out, d, n_train, d->n, w, err) : status;
 }
 
-static adept_status judge_baselines(adept_attribution_model *m, const adept_fit_data *d, const adept_rows *rows,
-                                    size_t n_train, adept_error *err)
-{
-    bool keep[ADEPT_LASSO_MOST] = {false}, any = false;
-
-    adept_status status = judge_baseline(&m->constant, d, n_train, keep, err);
-    m->constant.spearman = NAN; /* it ranks nothing but the intervals' lengths */
-    for (size_t j = 0; j < rows->n_features; j++)
-        any = any || (keep[j] = rows->kinds[j] == ADEPT_ACTIVITY_CPU_TIME_S);
-    m->cpu_only = (adept_attribution_figures){0, NAN, NAN, NAN, NAN, NAN};
-    return status == ADEPT_OK && any ? judge_baseline(&m->cpu_only, d, n_train, keep, err) : status;
-}
-
 /* Learn from the first four fifths, test on the last: time runs one way only. */
 static adept_status train(adept_attribution_model *m, double *lambda1, const adept_fit_data *d, const adept_rows *rows,
                           const adept_attribution_options *o, adept_error *err)
@@ -447,25 +402,14 @@ static adept_status train(adept_attribution_model *m, double *lambda1, const ade
     if (status == ADEPT_OK) status = estimate(w, NULL, &sums, &how, NULL, err);
     if (status == ADEPT_OK) status = judge(&m->train, d, 0, n_train, w, err);
     if (status == ADEPT_OK) status = judge(&m->test, d, n_train, d->n, w, err);
-    return status == ADEPT_OK ? judge_baselines(m, d, rows, n_train, err) : status;
-}
-
-static adept_status diagnose(adept_attribution_model *m, const adept_fit_data *d, adept_error *err)
-{
-    double inflation[ADEPT_LASSO_MOST] = {0};
-    adept_lasso sums = fit_sums(d, 0, d->n);
-    double *column = malloc((d->n + 1) * sizeof *column);
-    adept_status status = column ? ADEPT_OK : adept_no_memory(err, "a feature");
-
-    m->condition = adept_collinearity(inflation, &sums);
-    for (size_t j = 0; j < m->n_features && status == ADEPT_OK; j++) {
-        m->features[j].inflation = inflation[j];
-        for (size_t i = 0; i < d->n; i++)
-            column[i] = d->x[i * d->n_columns + j];
-        status = adept_spearman(&m->features[j].spearman, column, d->energy_j, d->n, err);
-    }
-    free(column);
-    return status;
+    if (status != ADEPT_OK) return status;
+    bool keep[ADEPT_LASSO_MOST] = {false}, any = false;
+    status = judge_baseline(&m->constant, d, n_train, keep, err);
+    m->constant.spearman = NAN; /* it ranks nothing but the intervals' lengths */
+    for (size_t j = 0; j < rows->n_features; j++)
+        any = any || (keep[j] = rows->kinds[j] == ADEPT_ACTIVITY_CPU_TIME_S);
+    m->cpu_only = (adept_attribution_figures){0, NAN, NAN, NAN, NAN, NAN};
+    return status == ADEPT_OK && any ? judge_baseline(&m->cpu_only, d, n_train, keep, err) : status;
 }
 
 static const char *monitored_name(size_t at)
@@ -539,7 +483,20 @@ static adept_status fit_rows(adept_attribution_model *m, const adept_rows *rows,
         m->static_w = w[m->n_features];
         if (status == ADEPT_OK) status = draw(m, &d, &how, o, err);
     }
-    if (status == ADEPT_OK) status = diagnose(m, &d, err);
+    if (status == ADEPT_OK) {
+        double inflation[ADEPT_LASSO_MOST] = {0};
+        adept_lasso sums = fit_sums(&d, 0, d.n);
+        double *column = malloc((d.n + 1) * sizeof *column);
+        status = column ? ADEPT_OK : adept_no_memory(err, "a feature");
+        m->condition = adept_collinearity(inflation, &sums);
+        for (size_t j = 0; j < m->n_features && status == ADEPT_OK; j++) {
+            m->features[j].inflation = inflation[j];
+            for (size_t i = 0; i < d.n; i++)
+                column[i] = d.x[i * d.n_columns + j];
+            status = adept_spearman(&m->features[j].spearman, column, d.energy_j, d.n, err);
+        }
+        free(column);
+    }
     size_t n = 0;
     for (size_t j = 0; j < m->n_features; j++) {
         const adept_attribution_feature *f = &m->features[j];
@@ -568,8 +525,31 @@ static adept_status fit(adept_attribution_model *m, const adept_attribution_sour
     for (size_t j = 0; j < rows.n_features; j++)
         m->features[j] =
             (adept_attribution_feature){.kind = rows.kinds[j], .mean = rows.mean[j], .scale = rows.scale[j]};
-    if (status == ADEPT_OK) note_meters(&rows, &notes);
-    if (status == ADEPT_OK) status = find_lag(m, &rows, o, &notes, err);
+    if (status == ADEPT_OK) {
+        for (size_t i = 0; i < rows.n_sources; i++)
+            for (size_t k = 0; k < rows.meters[i].n_plus; k++) {
+                const adept_meter_series *s = &rows.meters[i].plus[k];
+                if (s->n_stuck > 0)
+                    adept_note(&notes,
+                               "a meter said the same for %.0f s while the load changed (%zu times): these intervals "
+                               "are left out",
+                               s->stuck_s, s->n_stuck);
+            }
+    }
+    if (status == ADEPT_OK) {
+        m->lag_s = o->lag_s;
+        m->lag_r2 = NAN;
+        if (isnan(o->lag_s)) {
+            status = search_lag(&m->lag_s, &m->lag_r2, &rows, o->free_sign, err);
+            if (!(m->lag_r2 >= LEAST_R2_OF_LAG)) {
+                adept_note(&notes, "the meter follows no feature: how late it is cannot be told, 0 s is taken");
+                m->lag_s = 0;
+            } else if (fabs(m->lag_s) > ADEPT_MOST_LAG_S - 0.1)
+                adept_note(&notes, "the meter seems late by %.2f s, where the search ends: are the clocks right?",
+                           m->lag_s);
+        }
+        adept_rows_measure(&rows, m->lag_s);
+    }
     if (status == ADEPT_OK) {
         /* Ranks need no scale: also of what is no feature, as memory, or what another recorder would have to count. */
         double *values = malloc((2 * rows.n + 1) * sizeof *values), *energies_j = values + rows.n;

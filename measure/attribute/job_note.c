@@ -38,19 +38,6 @@ static const struct {
     {"time_s", AT(time_s), false},   {"energy_j", AT(energy_j), false},
 };
 
-static void keep_word(adept_job_note *out, const char *word, size_t length)
-{
-    size_t name = strcspn(word, "= "), at = name + 1;
-
-    for (size_t k = 0; k < sizeof keys / sizeof *keys && at <= length; k++) {
-        if (strlen(keys[k].name) != name || strncmp(keys[k].name, word, name) != 0) continue;
-        if (keys[k].is_name)
-            keep_name((char *)out + keys[k].at, word + at, length - at);
-        else
-            keep_number((double *)(void *)((char *)out + keys[k].at), word + at, length - at);
-    }
-}
-
 bool adept_job_note_read(adept_job_note *out, const char *note, const char *comment)
 {
     static const char begin[] = "adept: ", wish[] = "adept:";
@@ -59,7 +46,14 @@ bool adept_job_note_read(adept_job_note *out, const char *note, const char *comm
     if (strncmp(note, begin, sizeof begin - 1) != 0) return false;
     for (const char *at = note + sizeof begin - 1; *at; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
-        keep_word(out, at, length);
+        size_t name = strcspn(at, "= "), value = name + 1;
+        for (size_t k = 0; k < sizeof keys / sizeof *keys && value <= length; k++) {
+            if (strlen(keys[k].name) != name || strncmp(keys[k].name, at, name) != 0) continue;
+            if (keys[k].is_name)
+                keep_name((char *)out + keys[k].at, at + value, length - value);
+            else
+                keep_number((double *)(void *)((char *)out + keys[k].at), at + value, length - value);
+        }
         at += length;
     }
     if (!*out->profile && strncmp(comment, wish, sizeof wish - 1) == 0)

@@ -55,11 +55,6 @@ static size_t sample_at(const adept_meter_series *s, double time_s)
     return low;
 }
 
-static bool says_nothing(const adept_sample *s)
-{
-    return isnan(s->power_w) && isnan(s->energy_j);
-}
-
 static bool same_reading(const adept_sample *a, const adept_sample *b)
 {
     return !isnan(a->power_w) && !isnan(b->power_w) ? a->power_w == b->power_w : a->energy_j == b->energy_j;
@@ -113,7 +108,7 @@ adept_status adept_meter_series_make(adept_meter_series *s, const adept_activity
         load_between(log, -INFINITY, INFINITY, &least, &most);
         double change = fmax(LOAD_CHANGE * (most - least), LEAST_CHANGE);
         for (const adept_sample *at = meter->samples; at < end; at++) {
-            if (says_nothing(at)) continue;
+            if (isnan(at->power_w) && isnan(at->energy_j)) continue;
             if (first && !same_reading(first, at)) {
                 if (is_stuck(log, first->time_s, last->time_s, change)) mark(s, first->time_s, last->time_s);
                 first = NULL;
@@ -157,11 +152,6 @@ double adept_meter_series_energy_j(const adept_meter_series *s, double begin_s, 
 }
 
 /* ---------------------------------------------------------------- the choice ------------------------------------- */
-
-static bool is_part(adept_component c)
-{
-    return c == ADEPT_COMPONENT_CPU || c == ADEPT_COMPONENT_DRAM || c == ADEPT_COMPONENT_GPU;
-}
 
 static bool has_component(const adept_activity_log *log, adept_component c)
 {
@@ -212,7 +202,8 @@ adept_status adept_metering_choose(adept_attribution_model *model, const adept_a
         const adept_meter_log *m = &log->meters[i];
         bool takes = options->meter ? strcmp(m->name, options->meter) == 0
                      : has_node     ? adept_meter_is_of_node(log, i)
-                                : is_part(m->component) && !(model->gpu_by_use && m->component == ADEPT_COMPONENT_GPU);
+                                    : m->component == ADEPT_COMPONENT_CPU || m->component == ADEPT_COMPONENT_DRAM ||
+                                      (m->component == ADEPT_COMPONENT_GPU && !model->gpu_by_use);
         if (!takes || model->n_meters == ADEPT_MOST_SERIES) continue;
         names[model->n_meters++] = adept_arena_strdup(model->arena, m->name);
         model->meters_hold_gpu = model->meters_hold_gpu || m->component == ADEPT_COMPONENT_NODE;

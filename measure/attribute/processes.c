@@ -220,21 +220,6 @@ static void write_process(adept_processes *p, adept_log_interval *interval, adep
     t->is_written = true;
 }
 
-/* What was added since the interval began. A counter that went back began again. */
-static bool take_difference(adept_activity *a, adept_tracked *t)
-{
-    bool did = false;
-
-    for (size_t k = 0; k < ADEPT_ACTIVITIES; k++) {
-        double more = t->now[k] >= t->before[k] ? t->now[k] - t->before[k] : t->now[k] < t->before[k] ? t->now[k] : NAN;
-        if (k == ADEPT_ACTIVITY_MEMORY_BYTES) more = t->now[k];
-        a->values[k] = (float)more;
-        did = did || (more > 0 && k != ADEPT_ACTIVITY_MEMORY_BYTES);
-        if (!isnan(t->now[k])) t->before[k] = t->now[k];
-    }
-    return did;
-}
-
 void adept_processes_begin_interval(adept_processes *p)
 {
     for (size_t i = 0; i < p->n; i++)
@@ -249,7 +234,18 @@ void adept_processes_flush(adept_processes *p, adept_log_interval *interval)
     for (size_t i = 0; i < p->n; i++) {
         adept_tracked *t = p->all[i];
         adept_activity a = {0};
-        if (take_difference(&a, t)) {
+        /* What was added since the interval began. A counter that went back began again. */
+        bool did = false;
+        for (size_t k = 0; k < ADEPT_ACTIVITIES; k++) {
+            double more = t->now[k] >= t->before[k]  ? t->now[k] - t->before[k]
+                          : t->now[k] < t->before[k] ? t->now[k]
+                                                     : NAN;
+            if (k == ADEPT_ACTIVITY_MEMORY_BYTES) more = t->now[k];
+            a.values[k] = (float)more;
+            did = did || (more > 0 && k != ADEPT_ACTIVITY_MEMORY_BYTES);
+            if (!isnan(t->now[k])) t->before[k] = t->now[k];
+        }
+        if (did) {
             if (!t->is_written) write_process(p, interval, t);
             a.process = t->number;
             adept_log_put_activity(interval, &a);

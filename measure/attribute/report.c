@@ -110,24 +110,6 @@ typedef struct adept_split {
     size_t n_unknown;          /* numbers that the model needs and nobody counted */
 } adept_split;
 
-/* Room for the intervals of recordings. @return ADEPT_E_NOMEM; split_free() in any case */
-static adept_status split_make(adept_split *s, const adept_attribution_source *sources, size_t n_sources,
-                               adept_error *err)
-{
-    size_t activities = 1, uses = 1;
-
-    for (size_t i = 0; i < n_sources; i++)
-        for (size_t k = 0; k < sources[i].log->n_intervals; k++) {
-            const adept_activity_interval *v = &sources[i].log->intervals[k];
-            activities = v->n_activities > activities ? v->n_activities : activities;
-            uses = v->n_gpu_uses > uses ? v->n_gpu_uses : uses;
-        }
-    *s = (adept_split){.activity_j = calloc(activities, sizeof(double)),
-                       .own_static_s = calloc(activities, sizeof(double)),
-                       .gpu_use_j = calloc(uses, sizeof(double))};
-    return s->activity_j && s->own_static_s && s->gpu_use_j ? ADEPT_OK : adept_no_memory(err, "an interval");
-}
-
 static void split_free(adept_split *s)
 {
     free(s->activity_j);
@@ -137,21 +119,6 @@ static void split_free(adept_split *s)
 }
 
 /* ---------------------------------------------------------------- what is learnt --------------------------------- */
-
-static double learnt_j(adept_split *s, const adept_attribution_model *model, const adept_activity *a)
-{
-    double sum_j = 0;
-
-    for (size_t j = 0; j < model->n_features; j++) {
-        const adept_attribution_feature *f = &model->features[j];
-        double value = a->values[f->kind] - f->mean;
-        if (isfinite(value))
-            sum_j += f->weight_j * value;
-        else
-            s->n_unknown += f->weight_j != 0;
-    }
-    return sum_j;
-}
 
 /* Of the static power, how many seconds are an activity's. */
 static double own_static_s(const adept_split *s, adept_static_policy policy, const adept_activity_interval *v,
@@ -200,7 +167,16 @@ static void split_interval(adept_split *s, const adept_attribution_model *model,
     s->predicted_j = s->static_j = model->static_w * s->static_s;
     for (size_t i = 0; i < v->n_activities; i++) {
         s->own_static_s[i] = own_static_s(s, policy, v, i);
-        s->activity_j[i] = learnt_j(s, model, &v->activities[i]) + model->static_w * s->own_static_s[i];
+        double sum_j = 0;
+        for (size_t j = 0; j < model->n_features; j++) {
+            const adept_attribution_feature *f = &model->features[j];
+            double value = v->activities[i].values[f->kind] - f->mean;
+            if (isfinite(value))
+                sum_j += f->weight_j * value;
+            else
+                s->n_unknown += f->weight_j != 0;
+        }
+        s->activity_j[i] = sum_j + model->static_w * s->own_static_s[i];
         s->predicted_j += s->activity_j[i];
     }
     s->measured_j = adept_metering_energy_j(meters, v->begin_s, v->end_s, model->lag_s);
@@ -258,27 +234,24 @@ static void for_all(work *w, taker take)
         }
 }
 
-/* Sums of features too, of which shares by other weights are made. */
-static void sum_activity(work *w, adept_attribution_group *g, const adept_activity *a, size_t i)
-{
-    double cpu_s = a->values[ADEPT_ACTIVITY_CPU_TIME_S];
-
-    for (size_t j = 0; j < w->model->n_features; j++) {
-        double value = a->values[w->model->features[j].kind] - w->model->features[j].mean;
-        if (isfinite(value)) g->features[j] += value;
-    }
-    if (cpu_s > 0) g->cpu_time_s += cpu_s;
-    g->static_s += w->split.own_static_s[i];
-    g->energy_j += w->split.activity_j[i];
-}
-
 static void sum_interval(work *w, const adept_activity_interval *v, const size_t *group_of)
 {
     adept_attribution_report *out = w->out;
     const adept_split *s = &w->split;
 
-    for (size_t i = 0; i < v->n_activities; i++)
-        sum_activity(w, &w->groups.list[group_of[v->activities[i].process]], &v->activities[i], i);
+    for (size_t i = 0; i < v->n_activities; i++) {
+        /* Sums of features too, of which shares by other weights are made. */
+        const adept_activity *a = &v->activities[i];
+        adept_attribution_group *g = &w->groups.list[group_of[a->process]];
+        double cpu_s = a->values[ADEPT_ACTIVITY_CPU_TIME_S];
+        for (size_t j = 0; j < w->model->n_features; j++) {
+            double value = a->values[w->model->features[j].kind] - w->model->features[j].mean;
+            if (isfinite(value)) g->features[j] += value;
+        }
+        if (cpu_s > 0) g->cpu_time_s += cpu_s;
+        g->static_s += s->own_static_s[i];
+        g->energy_j += s->activity_j[i];
+    }
     for (size_t i = 0; i < v->n_gpu_uses; i++) {
         adept_attribution_group *g = &w->groups.list[group_of[v->gpu_uses[i].process]];
         g->gpu_j += s->gpu_use_j[i];
@@ -330,17 +303,6 @@ static int by_energy(const void *a, const void *b)
     return strcmp((*x)->key, (*y)->key);
 }
 
-static void merge(adept_attribution_group *into, const adept_attribution_group *g)
-{
-    into->n_processes += g->n_processes;
-    into->energy_j += g->energy_j;
-    into->gpu_j += g->gpu_j;
-    into->cpu_time_s += g->cpu_time_s;
-    into->static_s += g->static_s;
-    for (size_t j = 0; j < ADEPT_ACTIVITIES; j++)
-        into->features[j] += g->features[j];
-}
-
 /* The rows of the report: who used most, and the rest of them as "Other"; then what is nobody's. */
 static bool choose_rows(work *w)
 {
@@ -362,8 +324,16 @@ static bool choose_rows(work *w)
         w->row_of[sorted[i] - w->groups.list] = i < out->n_top ? i : out->n_top;
         if (i < out->n_top)
             out->groups[i] = *sorted[i];
-        else
-            merge(&w->groups.list[ADEPT_GROUP_OTHER], sorted[i]);
+        else {
+            adept_attribution_group *other = &w->groups.list[ADEPT_GROUP_OTHER];
+            other->n_processes += sorted[i]->n_processes;
+            other->energy_j += sorted[i]->energy_j;
+            other->gpu_j += sorted[i]->gpu_j;
+            other->cpu_time_s += sorted[i]->cpu_time_s;
+            other->static_s += sorted[i]->static_s;
+            for (size_t j = 0; j < ADEPT_ACTIVITIES; j++)
+                other->features[j] += sorted[i]->features[j];
+        }
     }
     for (size_t i = 0; i < ADEPT_SPECIAL_GROUPS; i++) {
         w->row_of[i] = out->n_top + i;
@@ -485,7 +455,20 @@ static void say(work *w)
 
 static adept_status make(work *w, adept_error *err)
 {
-    adept_status status = split_make(&w->split, w->sources, w->n_sources, err);
+    /* Room for the intervals of recordings. */
+    adept_split *s = &w->split;
+    size_t activities = 1, uses = 1;
+    for (size_t i = 0; i < w->n_sources; i++)
+        for (size_t k = 0; k < w->sources[i].log->n_intervals; k++) {
+            const adept_activity_interval *v = &w->sources[i].log->intervals[k];
+            activities = v->n_activities > activities ? v->n_activities : activities;
+            uses = v->n_gpu_uses > uses ? v->n_gpu_uses : uses;
+        }
+    *s = (adept_split){.activity_j = calloc(activities, sizeof(double)),
+                       .own_static_s = calloc(activities, sizeof(double)),
+                       .gpu_use_j = calloc(uses, sizeof(double))};
+    adept_status status =
+        s->activity_j && s->own_static_s && s->gpu_use_j ? ADEPT_OK : adept_no_memory(err, "an interval");
     adept_attribution_report *out = w->out;
 
     w->meters = calloc(w->n_sources, sizeof *w->meters);

@@ -123,14 +123,6 @@ static void drain(void *state, adept_processes *p)
 
 /* ---------------------------------------------------------------- at the end of an interval ----------------------- */
 
-static void refresh(adept_processes *p, adept_tracked *t)
-{
-    adept_proc_stat stat;
-
-    if (!adept_tracked_is_due(p, t, t->now[ADEPT_ACTIVITY_CPU_TIME_S]) || !adept_tracked_stat(&stat, p, t)) return;
-    if (stat.start_ticks == t->start_ticks && !stat.is_ending) adept_processes_describe(p, t, &stat);
-}
-
 static void take_live(const bpf_source *s, adept_processes *p, const struct counts *c)
 {
     adept_tracked *t = known(p, c);
@@ -138,7 +130,12 @@ static void take_live(const bpf_source *s, adept_processes *p, const struct coun
 
     if (!t) return;
     take(s, t, c);
-    if (t->now[ADEPT_ACTIVITY_CPU_TIME_S] != before_s) refresh(p, t);
+    if (t->now[ADEPT_ACTIVITY_CPU_TIME_S] != before_s) {
+        adept_proc_stat stat;
+        if (adept_tracked_is_due(p, t, t->now[ADEPT_ACTIVITY_CPU_TIME_S]) && adept_tracked_stat(&stat, p, t) &&
+            stat.start_ticks == t->start_ticks && !stat.is_ending)
+            adept_processes_describe(p, t, &stat);
+    }
 }
 
 /* One that was never seen, since it did not give its processor back yet. */
@@ -195,18 +192,6 @@ static void add_running(bpf_source *s, adept_processes *p)
     }
 }
 
-/* Those whose end was missed, now and then: they would stay for ever. */
-static void forget_the_gone(bpf_source *s, adept_processes *p)
-{
-    for (size_t i = 0; i < p->n; i++) {
-        adept_tracked *t = p->all[i];
-        uint32_t pid = (uint32_t)t->pid;
-        if (t->has_ended || kill(t->pid, 0) == 0 || errno != ESRCH) continue;
-        bpf_map_delete_elem(s->processes, &pid);
-        t->has_ended = true;
-    }
-}
-
 static void look(void *state, adept_processes *p)
 {
     bpf_source *s = state;
@@ -214,7 +199,16 @@ static void look(void *state, adept_processes *p)
     int failed = 0;
 
     p->looks++;
-    if (p->looks % 64 == 0) forget_the_gone(s, p);
+    if (p->looks % 64 == 0) {
+        /* Those whose end was missed, now and then: they would stay for ever. */
+        for (size_t i = 0; i < p->n; i++) {
+            adept_tracked *t = p->all[i];
+            uint32_t pid = (uint32_t)t->pid;
+            if (t->has_ended || kill(t->pid, 0) == 0 || errno != ESRCH) continue;
+            bpf_map_delete_elem(s->processes, &pid);
+            t->has_ended = true;
+        }
+    }
     for (bool is_first = true; !failed; is_first = false) {
         uint32_t n = BATCH;
         failed = bpf_map_lookup_batch(s->processes, is_first ? NULL : &place, &place, s->keys, s->batch, &n, NULL);

@@ -38,22 +38,6 @@ typedef struct exit_record {
 
 /* ---------------------------------------------------------------- netlink ----------------------------------------- */
 
-static bool request(int fd, uint16_t family, uint8_t command, uint16_t attribute, const void *value, size_t size)
-{
-    struct {
-        struct nlmsghdr head;
-        struct genlmsghdr generic;
-        char bytes[256];
-    } m = {.head = {.nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-           .generic = {.cmd = command, .version = 1}};
-    struct nlattr a = {.nla_type = attribute, .nla_len = (uint16_t)(NLA_HDRLEN + size)};
-
-    memcpy(m.bytes, &a, sizeof a);
-    memcpy(m.bytes + NLA_HDRLEN, value, size);
-    m.head.nlmsg_len = (uint32_t)(NLMSG_LENGTH(GENL_HDRLEN) + NLA_ALIGN(a.nla_len));
-    return send(fd, &m, m.head.nlmsg_len, 0) == (ssize_t)m.head.nlmsg_len;
-}
-
 /* The attribute of that type among those from `at` to `end`; its bytes in `size`. NULL: there is none. */
 static const char *attribute(const char *at, const char *end, uint16_t type, size_t *size)
 {
@@ -112,8 +96,17 @@ static int register_all(taskstats_source *s)
                     {TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, processors, strlen(processors) + 1}};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         uint16_t family = i == 0 ? GENL_ID_CTRL : s->family;
-        if (!request(s->fd, family, requests[i].command, requests[i].attribute, requests[i].value, requests[i].size))
-            return errno;
+        struct {
+            struct nlmsghdr head;
+            struct genlmsghdr generic;
+            char bytes[256];
+        } m = {.head = {.nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
+               .generic = {.cmd = requests[i].command, .version = 1}};
+        struct nlattr a = {.nla_type = requests[i].attribute, .nla_len = (uint16_t)(NLA_HDRLEN + requests[i].size)};
+        memcpy(m.bytes, &a, sizeof a);
+        memcpy(m.bytes + NLA_HDRLEN, requests[i].value, requests[i].size);
+        m.head.nlmsg_len = (uint32_t)(NLMSG_LENGTH(GENL_HDRLEN) + NLA_ALIGN(a.nla_len));
+        if (send(s->fd, &m, m.head.nlmsg_len, 0) != (ssize_t)m.head.nlmsg_len) return errno;
         int failed = answer(s);
         if (failed) return failed;
     }

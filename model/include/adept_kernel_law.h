@@ -116,15 +116,16 @@ typedef struct adept_kept {
     double bytes, among;
 } adept_kept;
 
-/* One execution of one kernel on one GPU at full clock. */
+/* One kernel, however often and in whichever pass it runs, whatever the GPU. */
 typedef struct adept_kernel_case {
     adept_kernel_family family;
+    adept_unit unit;
+    adept_dtype dtype;
     /* matrix product, or implicit product of a convolution: `batch` times (m x k) by (k x n); 0 for others */
     double m, n, k, batch;
     double width, causal;    /* attention: of a head; as a kernel's */
     double element_bytes;    /* of the operands */
     double pitch_bytes;      /* row pitch of operands read along k; 0 if they are not */
-    double flops_per_s;      /* peak of the unit that multiplies */
     /* what matrix units or attention want in another layout: moved besides, before and after; else 0 */
     double transposed_bytes;
     double pointwise;        /* 1: such a convolution of one pixel's window */
@@ -135,16 +136,23 @@ typedef struct adept_kernel_case {
     double bytes;            /* compulsory traffic */
     adept_kept kept[2];      /* of it, of families on matrix units; 0 in steps */
     double alu_flops;        /* element-wise arithmetic */
-    double alu_flops_per_s;  /* its peak */
-    double clock_hz;         /* the sheet's boost clock; of attention and batch normalisations, else 0 */
     /* 1: over planes of channels; a backward pass. Of families whose law it matters for, else 0 */
     double planes, backward;
     double row_elements;     /* what softmax and normalisations reduce over; 0 for others */
-    double bytes_per_s;      /* memory bandwidth of the sheet */
-    double sm_count;
-    double flight_sms;       /* whose bytes in flight limit a stream: adept_streaming_sms(); 0: nothing does */
-    double l2_bytes;         /* last cache that all SMs share; 0: not told */
+    /* in steps: how many launches are counted together, and what energy is counted on, of all of them */
+    double repeats, counted_alu_flops, counted_matrix_flops;
 } adept_kernel_case;
+
+/* What its time asks of the GPU. */
+typedef struct adept_kernel_gpu {
+    double flops_per_s;     /* peak of the unit that multiplies */
+    double alu_flops_per_s; /* of element-wise arithmetic */
+    double clock_hz;        /* the sheet's boost clock, of attention and batch normalisations */
+    double bytes_per_s;     /* memory bandwidth of the sheet */
+    double sm_count;
+    double flight_sms;      /* whose bytes in flight limit a stream: adept_streaming_sms(); 0: nothing does */
+    double l2_bytes;        /* last cache that all SMs share; 0: not told */
+} adept_kernel_gpu;
 
 /** Time of one execution in s, without launch. Compute and memory overlap; `core_s` is the arithmetic's part,
  *  which follows the core clock. `executed` is the share of a product's
@@ -164,8 +172,8 @@ typedef struct adept_kernel_gradient {
  * @param gradient  NULL, or sums to add to
  * Reentrant, deterministic, no allocation. About 30 ns per tile and split of the depth.
  */
-ADEPT_API adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta,
-                                             const adept_tile_menu *menus, double weight,
+ADEPT_API adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const adept_kernel_gpu *gpu,
+                                             const double *theta, const adept_tile_menu *menus, double weight,
                                              adept_kernel_gradient *gradient);
 
 /** Does it wait for what it has read before it reads on, as products do for each tile and normalisations for each row?
@@ -181,6 +189,6 @@ ADEPT_API bool adept_kernel_waits(const adept_kernel_case *c);
 ADEPT_API double adept_kernel_causal_keys(double queries, double keys, double first, double block);
 
 /** Do operands miss the cache less, in proportion to l2_bytes / sm_count? Else these do not matter for it. */
-ADEPT_API bool adept_kernel_l2_matters(const adept_kernel_case *c);
+ADEPT_API bool adept_kernel_l2_matters(const adept_kernel_gpu *gpu);
 
 #endif

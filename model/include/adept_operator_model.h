@@ -81,6 +81,8 @@ ADEPT_API void adept_operator_framework_slopes(double slopes[ADEPT_OPERATOR_PARA
 /** SMs whose bytes in flight limit what a kernel streams: those of NVIDIA's GPUs. Of other vendors' units, which are as
  * large as several, and of a processor's cores nothing is known: 0. */
 ADEPT_API double adept_streaming_sms(const adept_hwprofile *hw);
+/** What a kernel's time asks of a GPU, but peaks. */
+ADEPT_API adept_kernel_gpu adept_kernel_gpu_of(const adept_hwprofile *hw);
 /** Whether each GPU has its own value whatever is shared. */
 ADEPT_API bool adept_operator_is_own(size_t index);
 

@@ -11,10 +11,10 @@ typedef struct placed_kernel {
 static inline adept_status placed_kernel_of(placed_kernel *out, const adept_profile_op *op, const adept_kernel *k,
                                             const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
 {
-    adept_operator_shape shape;
-    adept_status status = adept_operator_shape_of(&shape, op, k, err);
-    if (status == ADEPT_OK) status = adept_operator_place(&out->k, &shape, prof->precision, hw, err);
-    out->count = (double)op->count * shape.repeats;
+    adept_kernel_case c;
+    adept_status status = adept_kernel_case_of(&c, op, k, err);
+    if (status == ADEPT_OK) status = adept_operator_place(&out->k, &c, prof->precision, hw, err);
+    out->count = (double)op->count * c.repeats;
     return status;
 }
 
@@ -22,7 +22,7 @@ static inline adept_timed_kernel placed_kernel_time(const placed_kernel *p, cons
                                                     const double *theta)
 {
     adept_timed_kernel t;
-    adept_operator_time_of(&t, NULL, &p->k, theta, hw->tiles ? hw->tiles : adept_tile_menu_default);
+    adept_operator_time_of(&t, NULL, &p->k, theta, hw->tiles ? hw->tiles : adept_tile_menu_default, NULL);
     return t;
 }
 

@@ -60,7 +60,7 @@ static void test_columns(void **state)
     assert_true(r[1].work.m == 200 && r[1].work.k == 300 && r[1].work.n == 50 && r[1].work.batch == 1);
     assert_true(r[1].tensor && r[1].work.family == ADEPT_FAMILY_TENSOR);
     assert_true(!r[0].tensor && r[0].work.family == ADEPT_FAMILY_BMM);
-    assert_float_equal(r[1].work.flops_per_s, 112e12, 1);
+    assert_float_equal(r[1].on.flops_per_s, 112e12, 1);
     assert_true(r[1].work.pitch_bytes == 600);
     /* (224 + 6 - 7) / 2 + 1 = 112; no Winograd for 7x7 at stride 2 */
     assert_true(r[2].work.m == 4 * 112 * 112 && r[2].work.k == 3 * 49 && r[2].work.n == 64 && r[2].work.images == 0);
@@ -92,7 +92,7 @@ static void test_types(void **state)
     for (int i = 0; i < 4; i++) {
         assert_true(r[i].tensor == (i < 3));
         assert_int_equal(r[i].work.family, i < 3 ? ADEPT_FAMILY_TENSOR : ADEPT_FAMILY_BMM);
-        assert_float_equal(r[i].work.flops_per_s, peaks[i], 1e-2 * peaks[i]);
+        assert_float_equal(r[i].on.flops_per_s, peaks[i], 1e-2 * peaks[i]);
         assert_true(r[i].work.element_bytes == bytes[i] && r[i].work.transposed_bytes == 0);
     }
     assert_int_equal(r[4].work.family, ADEPT_FAMILY_SOFTMAX);
@@ -118,8 +118,8 @@ static void test_attention(void **state)
     assert_true(r[0].work.batch == 12 && r[0].work.causal == 1 && r[1].work.causal == 0);
     assert_true(r[0].work.bytes == 2 * 512 * (6 + 2) && r[1].work.bytes == 2 * 1024 * (6 + 6));
     assert_true(r[0].work.transposed_bytes == 0 && r[0].work.kept[0].bytes == 0);
-    assert_float_equal(r[0].work.clock_hz, 1.41e9, 1);
-    assert_float_equal(r[0].work.flops_per_s, 312e12, 1);
+    assert_float_equal(r[0].on.clock_hz, 1.41e9, 1);
+    assert_float_equal(r[0].on.flops_per_s, 312e12, 1);
     adept_kernel_rows_free(&rows);
     assert_int_equal(read_text_for(&rows,
                                    "op,repacked,operand_sets," ATTENTION "\nattention,1,3,2,16,6,2,8,,bf16,0.5\n",
@@ -267,8 +267,9 @@ static adept_kernel_rows synthetic(const adept_kernel_fit *fit, size_t n, double
     srand(3);
     for (size_t i = 0; i < n; i++) {
         adept_kernel_case *c = &rows.rows[i].work;
-        *c = (adept_kernel_case){
-            .element_bytes = 4, .flops_per_s = 14e12, .alu_flops_per_s = 14e12, .bytes_per_s = 9e11, .sm_count = 80};
+        *c = (adept_kernel_case){.element_bytes = 4};
+        rows.rows[i].on = (adept_kernel_gpu){
+            .flops_per_s = 14e12, .alu_flops_per_s = 14e12, .bytes_per_s = 9e11, .sm_count = 80};
         if (i % 4 == 0) {
             strcpy(rows.rows[i].op, "add");
             c->family = ADEPT_FAMILY_STREAM;
@@ -338,13 +339,12 @@ static adept_kernel_rows attentions(const adept_kernel_fit *fit, size_t n, doubl
     for (size_t i = 0; i < n; i++) {
         adept_kernel_case *c = &rows.rows[i].work;
         strcpy(rows.rows[i].op, "attention");
-        *c = (adept_kernel_case){.family = ADEPT_FAMILY_ATTENTION,
-                                 .element_bytes = 2,
-                                 .flops_per_s = 312e12,
-                                 .alu_flops_per_s = 19.5e12,
-                                 .bytes_per_s = 2e12,
-                                 .sm_count = 108,
-                                 .clock_hz = 1.4e9};
+        *c = (adept_kernel_case){.family = ADEPT_FAMILY_ATTENTION, .element_bytes = 2};
+        rows.rows[i].on = (adept_kernel_gpu){.flops_per_s = 312e12,
+                                             .alu_flops_per_s = 19.5e12,
+                                             .bytes_per_s = 2e12,
+                                             .sm_count = 108,
+                                             .clock_hz = 1.4e9};
         c->m = c->n = dimension(256, 8192), c->width = 32 * dimension(1, 9), c->k = 2 * c->width;
         c->batch = dimension(8, 500), c->causal = (double)(i % 2);
         c->bytes = 8 * c->m * c->width * c->batch;
@@ -408,15 +408,15 @@ static void test_roofline(void **state)
         rows[i] = (adept_kernel_row){.op = "bmm",
                                      .work = {.family = ADEPT_FAMILY_BMM,
                                               .element_bytes = 4,
-                                              .flops_per_s = 1e12,
-                                              .alu_flops_per_s = 1e12,
-                                              .bytes_per_s = 1e11,
-                                              .sm_count = 80,
                                               .m = 16,
                                               .n = 32,
                                               .k = 64,
                                               .batch = 100 * (i + 1),
-                                              .bytes = i % 2 ? 4e9 : 1e3}};
+                                              .bytes = i % 2 ? 4e9 : 1e3},
+                                     .on = {.flops_per_s = 1e12,
+                                            .alu_flops_per_s = 1e12,
+                                            .bytes_per_s = 1e11,
+                                            .sm_count = 80}};
         rows[i].time_s = 3 * (i % 2 ? 4e9 / 1e11 : 2.0 * 16 * 32 * 64 * 100 * (i + 1) / 1e12);
     }
     assert_true(adept_kernel_score(&fit, ADEPT_FAMILY_BMM, rows, 5, rows, 5));

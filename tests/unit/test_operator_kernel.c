@@ -30,7 +30,7 @@ static void linear(void **state)
     is_product(&k, ADEPT_FAMILY_GEMM, 32, 16, 8, 1);
     assert_true(k.k.work.pitch_bytes == 32 && k.k.work.element_bytes == 4 && k.count == 1);
     assert_true(k.k.work.bytes == 4 * (32 * 8 + 16 * 8 + 16 + 32 * 16));
-    assert_true(k.k.work.flops_per_s == 10e12 && k.k.work.alu_flops_per_s == 10e12 && k.k.work.sm_count == 64);
+    assert_true(k.k.gpu.flops_per_s == 10e12 && k.k.gpu.alu_flops_per_s == 10e12 && k.k.gpu.sm_count == 64);
     assert_true(k.k.tensor_flops == 0 && k.k.simt_flops == 2 * 32 * 16 * 8 + 32 * 16); /* and the bias */
     k = kernel(p, "aten::linear", ADEPT_BACKWARD, 0);
     is_product(&k, ADEPT_FAMILY_GEMM, 32, 8, 16, 1);
@@ -52,9 +52,9 @@ static void batched_products(void **state)
                              ADEPT_TF32);
     placed_kernel k = kernel(p, "aten::bmm", ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_TENSOR, 8, 4, 8, 6);
-    assert_int_equal(k.k.unit, ADEPT_UNIT_GEMM);
+    assert_int_equal(k.k.work.unit, ADEPT_UNIT_GEMM);
     assert_true(k.k.work.pitch_bytes == 0);
-    assert_true(k.k.work.flops_per_s == 80e12 && k.k.tensor_flops == 2 * 6 * 2 * 8 * 4 * 8 && k.k.simt_flops == 0);
+    assert_true(k.k.gpu.flops_per_s == 80e12 && k.k.tensor_flops == 2 * 6 * 2 * 8 * 4 * 8 && k.k.simt_flops == 0);
     k = kernel(p, "aten::bmm", ADEPT_BACKWARD, 0);
     is_product(&k, ADEPT_FAMILY_TENSOR, 8, 4, 8, 6); /* dw = x^T dy; x needs no gradient */
     adept_profile_free(p);
@@ -109,8 +109,8 @@ static void fused_attention(void **state)
                              ADEPT_AMP_FP16);
     placed_kernel k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_ATTENTION, 64, 64, 32, 6);
-    assert_true(k.k.work.width == 16 && k.k.work.causal == 0 && k.k.unit == ADEPT_UNIT_GEMM);
-    assert_true(k.k.work.element_bytes == 2 && k.k.work.flops_per_s == 160e12);
+    assert_true(k.k.work.width == 16 && k.k.work.causal == 0 && k.k.work.unit == ADEPT_UNIT_GEMM);
+    assert_true(k.k.work.element_bytes == 2 && k.k.gpu.flops_per_s == 160e12);
     assert_true(k.k.tensor_flops == 2 * 64 * 64 * 32 * 6);
     k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_BACKWARD, 1); /* after the row sums */
     is_product(&k, ADEPT_FAMILY_ATTENTION, 64, 64, 80, 6);
@@ -326,9 +326,9 @@ static void no_dimensions(void **state)
     };
     const adept_profile_op op = {.path = "fc", .kind = "linear", .inputs = "", .count = 1};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        adept_operator_shape shape;
+        adept_kernel_case c;
         adept_error err = {0};
-        assert_int_equal(adept_operator_shape_of(&shape, &op, &bad[i], &err), ADEPT_E_INVALID);
+        assert_int_equal(adept_kernel_case_of(&c, &op, &bad[i], &err), ADEPT_E_INVALID);
         assert_string_equal(err.message, "profile: a product of fc has no dimensions");
     }
 }

@@ -21,7 +21,7 @@ static void layouts_of_convolutions(void **state)
                 adept_pass pass = n < 2 ? ADEPT_FORWARD : ADEPT_BACKWARD;
                 placed_kernel k = kernel(p, "aten::conv2d", pass, n < 2 ? n : n - 2);
                 assert_int_equal(k.k.work.family, tensor ? ADEPT_FAMILY_TENSOR : ADEPT_FAMILY_CONV);
-                assert_int_equal(k.k.unit, ADEPT_UNIT_CONV);
+                assert_int_equal(k.k.work.unit, ADEPT_UNIT_CONV);
                 assert_true(k.k.work.transposed_bytes == (tensor && planes ? 2 * k.k.work.bytes : 0));
                 assert_true(k.k.work.pointwise == (tensor && planes && (n == 0 || n == 2)));
             }

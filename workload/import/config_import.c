@@ -26,18 +26,6 @@ static void note_default(char *text, size_t size, adept_keys *k, const char *wor
 
 /* ---- building ---- */
 
-static void hint(adept_graph *g, const adept_architecture *a, const char *const specs[2], size_t n)
-{
-    const char **own = adept_arena_array(g->arena, n, sizeof *own);
-    for (size_t i = 0; own && i < n; i++)
-        own[i] = adept_arena_strdup(g->arena, specs[i]);
-    g->hint_specs = own;
-    g->n_hint_specs = own ? n : 0;
-    g->hint_batch = 1;
-    if (a->family->form != ADEPT_CONFIG_VIT)
-        g->hint_seq_length = a->positions < USUAL_LENGTH ? a->positions : USUAL_LENGTH;
-}
-
 static adept_status build(adept_graph **out, const adept_architecture *a, adept_keys *k, uint64_t memory_bytes)
 {
     static int32_t (*const builders[])(adept_emitter *, const adept_architecture *, const char *[2], size_t *) = {
@@ -95,7 +83,14 @@ static adept_status build(adept_graph **out, const adept_architecture *a, adept_
     adept_graph *g = adept_graph_builder_graph(e.b);
     g->format = "config";
     g->producer = "transformers 4.57, as adept builds it";
-    hint(g, a, specs, n_specs);
+    const char **own = adept_arena_array(g->arena, n_specs, sizeof *own);
+    for (size_t i = 0; own && i < n_specs; i++)
+        own[i] = adept_arena_strdup(g->arena, specs[i]);
+    g->hint_specs = own;
+    g->n_hint_specs = own ? n_specs : 0;
+    g->hint_batch = 1;
+    if (a->family->form != ADEPT_CONFIG_VIT)
+        g->hint_seq_length = a->positions < USUAL_LENGTH ? a->positions : USUAL_LENGTH;
     if (adept_arena_failed(g->arena)) {
         adept_graph_builder_free(e.b);
         return adept_no_memory(e.err, k->json.name);

@@ -234,35 +234,6 @@ static void read_forms(adept_architecture *a, adept_keys *k)
         adept_keys_fail(k, "\"image_size\" %" PRId64 " is smaller than \"patch_size\" %" PRId64, a->image, a->patch);
 }
 
-static void read_mpt(adept_architecture *a, adept_keys *k)
-{
-    if (a->family->positions != ADEPT_ALIBI) return;
-    set(a, ADEPT_HAS_QKV_BIAS | ADEPT_HAS_OUT_BIAS | ADEPT_HAS_MLP_BIAS, !adept_keys_flag(k, "no_bias", true));
-    const cJSON *inner = adept_keys_any(k, "attn_config");
-    if (inner && !cJSON_IsObject(inner)) adept_keys_fail(k, "\"attn_config\" is not an object");
-    const cJSON *p = cJSON_GetObjectItemCaseSensitive(inner, "attn_pdrop"),
-                *type = cJSON_GetObjectItemCaseSensitive(inner, "attn_type");
-    if (p && !(cJSON_IsNumber(p) && p->valuedouble >= 0 && p->valuedouble <= 1))
-        adept_keys_fail(k, "\"attn_config.attn_pdrop\" is not a number of 0 to 1");
-    else if (p)
-        a->attention_dropout = p->valuedouble;
-    if (type && !(cJSON_IsString(type) && (strcmp(type->valuestring, "multihead") == 0 ||
-                                           strcmp(type->valuestring, "multihead_attention") == 0)))
-        adept_keys_fail(k,
-                        "\"attn_config.attn_type\" is not multihead_attention, the only one that transformers builds");
-}
-
-/* Which layers have it: those that layer_types says, else as the family has it. */
-static void read_window_layers(adept_architecture *a, adept_keys *k)
-{
-    const char *name = a->family->name;
-    const int64_t usual = strcmp(name, "gemma2") == 0 ? 2 : strncmp(name, "gemma3", 6) == 0 ? 6 : 0;
-    const cJSON *types = adept_keys_any(k, "layer_types");
-    a->window_every = adept_keys_count(k, "sliding_window_pattern _sliding_window_pattern", 1, MOST_LAYERS, usual);
-    if (strncmp(name, "qwen", 4) == 0) a->window_from = adept_keys_count(k, "max_window_layers", 0, MOST_LAYERS, 0);
-    if (cJSON_IsArray(types) && cJSON_GetArraySize(types) == a->layers) a->layer_types = types;
-}
-
 int64_t adept_architecture_window(const adept_architecture *a, int64_t layer)
 {
     if (a->layer_types) {
@@ -309,7 +280,13 @@ void adept_architecture_read(adept_architecture *a, const adept_family *f, adept
         int64_t window = adept_keys_count(k, "sliding_window", 1, MOST_POSITIONS, 0);
         bool used = strncmp(f->name, "qwen", 4) != 0 || adept_keys_flag(k, "use_sliding_window", false);
         a->window = used ? window : 0;
-        read_window_layers(a, k);
+        /* Which layers have it: those that layer_types says, else as the family has it. */
+        const char *name = a->family->name;
+        const int64_t usual = strcmp(name, "gemma2") == 0 ? 2 : strncmp(name, "gemma3", 6) == 0 ? 6 : 0;
+        const cJSON *types = adept_keys_any(k, "layer_types");
+        a->window_every = adept_keys_count(k, "sliding_window_pattern _sliding_window_pattern", 1, MOST_LAYERS, usual);
+        if (strncmp(name, "qwen", 4) == 0) a->window_from = adept_keys_count(k, "max_window_layers", 0, MOST_LAYERS, 0);
+        if (cJSON_IsArray(types) && cJSON_GetArraySize(types) == a->layers) a->layer_types = types;
     }
     a->logit_cap = adept_keys_number(k, "final_logit_softcapping", 0, 1e9, 0);
     if (has(a, ADEPT_HAS_LATENT)) {
@@ -323,7 +300,21 @@ void adept_architecture_read(adept_architecture *a, const adept_family *f, adept
     read_rotary(a, k);
     read_activation(a, k);
     read_dropout(a, k);
-    read_mpt(a, k);
+    if (a->family->positions == ADEPT_ALIBI) {
+        set(a, ADEPT_HAS_QKV_BIAS | ADEPT_HAS_OUT_BIAS | ADEPT_HAS_MLP_BIAS, !adept_keys_flag(k, "no_bias", true));
+        const cJSON *inner = adept_keys_any(k, "attn_config");
+        if (inner && !cJSON_IsObject(inner)) adept_keys_fail(k, "\"attn_config\" is not an object");
+        const cJSON *p = cJSON_GetObjectItemCaseSensitive(inner, "attn_pdrop"),
+                    *type = cJSON_GetObjectItemCaseSensitive(inner, "attn_type");
+        if (p && !(cJSON_IsNumber(p) && p->valuedouble >= 0 && p->valuedouble <= 1))
+            adept_keys_fail(k, "\"attn_config.attn_pdrop\" is not a number of 0 to 1");
+        else if (p)
+            a->attention_dropout = p->valuedouble;
+        if (type && !(cJSON_IsString(type) && (strcmp(type->valuestring, "multihead") == 0 ||
+                                               strcmp(type->valuestring, "multihead_attention") == 0)))
+            adept_keys_fail(
+                k, "\"attn_config.attn_type\" is not multihead_attention, the only one that transformers builds");
+    }
     a->embedding_width = a->hidden;
     a->final_norm = true;
     if (a->family->positions == ADEPT_LEARNED_COUNTED) {

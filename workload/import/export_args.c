@@ -212,29 +212,6 @@ static int32_t materialise(adept_export_reader *r, const adept_export_item *item
     return item->ref >= 0 ? item->ref : adept_export_constant(r, &item->constant);
 }
 
-static bool list_node(adept_export_reader *r, const adept_export_item *items, size_t n, adept_export_item *out)
-{
-    int32_t *inputs = adept_export_room(r, n, sizeof *inputs);
-    if (!inputs) return false;
-    for (size_t i = 0; i < n; i++) {
-        inputs[i] = materialise(r, &items[i]);
-        if (inputs[i] < 0) return false;
-    }
-    out->ref = adept_export_op(r, "prim::ListConstruct", n, inputs, NULL);
-    return r->json.status == ADEPT_OK;
-}
-
-static bool list_constant(adept_export_reader *r, const adept_export_item *items, size_t n, adept_export_item *out)
-{
-    adept_list *list = adept_export_room(r, 1, sizeof *list);
-    adept_value *values = adept_export_room(r, n, sizeof *values);
-    if (!list || !values) return false;
-    for (size_t i = 0; i < n; i++)
-        values[i] = items[i].constant;
-    *list = (adept_list){.items = values, .n = n, .capacity = n};
-    return constant(out, (adept_value){.kind = ADEPT_VALUE_LIST, .u.list = list});
-}
-
 static bool convert_list(adept_export_reader *r, const cJSON *v, convert_fn *element, convert_fn *inner,
                          adept_export_item *out)
 {
@@ -248,7 +225,23 @@ static bool convert_list(adept_export_reader *r, const cJSON *v, convert_fn *ele
         if (!ok) return false;
         has_reference |= items[k].ref >= 0;
     }
-    return has_reference ? list_node(r, items, n, out) : list_constant(r, items, n, out);
+    if (!has_reference) {
+        adept_list *list = adept_export_room(r, 1, sizeof *list);
+        adept_value *values = adept_export_room(r, n, sizeof *values);
+        if (!list || !values) return false;
+        for (size_t i = 0; i < n; i++)
+            values[i] = items[i].constant;
+        *list = (adept_list){.items = values, .n = n, .capacity = n};
+        return constant(out, (adept_value){.kind = ADEPT_VALUE_LIST, .u.list = list});
+    }
+    int32_t *inputs = adept_export_room(r, n, sizeof *inputs);
+    if (!inputs) return false;
+    for (size_t i = 0; i < n; i++) {
+        inputs[i] = materialise(r, &items[i]);
+        if (inputs[i] < 0) return false;
+    }
+    out->ref = adept_export_op(r, "prim::ListConstruct", n, inputs, NULL);
+    return r->json.status == ADEPT_OK;
 }
 
 bool adept_export_convert(adept_export_reader *r, const cJSON *argument, adept_export_item *out)

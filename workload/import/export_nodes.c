@@ -20,24 +20,6 @@ static char *copy_span(adept_export_reader *r, const char *text, size_t n)
     return copy;
 }
 
-/* "L['self'].layer1", "L__self__.layer1" and "layer1@1" (the second call) are all layer1. */
-static char *clean_path(adept_export_reader *r, const char *path, size_t n)
-{
-    if (n >= 3 && memcmp(path, "L['", 3) == 0) {
-        const char *end = memmem(path, n, "']", 2);
-        size_t skip = end ? (size_t)(end - path) + 2 : 0;
-        path += skip;
-        n -= skip;
-    }
-    if (n > 0 && path[0] == '.') {
-        path++;
-        n--;
-    }
-    const char *at = n ? memrchr(path, '@', n) : NULL;
-    if (at && strspn(at + 1, "0123456789") == n - (size_t)(at - path) - 1) n = (size_t)(at - path);
-    return copy_span(r, path, n);
-}
-
 /* "<class 'a.B'>" of early files is a.B. */
 static char *clean_class(adept_export_reader *r, const char *name, size_t n)
 {
@@ -55,7 +37,19 @@ static int32_t add_module(adept_export_reader *r, const char *entry, size_t n)
     const char *first = memchr(entry, ',', n);
     const char *last = memrchr(entry, ',', n);
     if (!first || first == last) return 0;
-    const char *path = clean_path(r, first + 1, (size_t)(last - first) - 1);
+    /* "L['self'].layer1", "L__self__.layer1" and "layer1@1" (the second call) are all layer1. */
+    const char *begin = first + 1;
+    size_t length = (size_t)(last - begin);
+    if (length >= 3 && memcmp(begin, "L['", 3) == 0) {
+        const char *end = memmem(begin, length, "']", 2);
+        size_t skip = end ? (size_t)(end - begin) + 2 : 0;
+        begin += skip;
+        length -= skip;
+    }
+    if (length > 0 && *begin == '.') begin++, length--;
+    const char *call = length ? memrchr(begin, '@', length) : NULL;
+    if (call && strspn(call + 1, "0123456789") == length - (size_t)(call - begin) - 1) length = (size_t)(call - begin);
+    const char *path = copy_span(r, begin, length);
     const char *class_name = clean_class(r, last + 1, n - (size_t)(last - entry) - 1);
     if (r->json.status != ADEPT_OK) return 0;
     int32_t module = adept_graph_builder_module(r->b, path, class_name);
@@ -223,38 +217,11 @@ static inputs_list read_inputs(adept_export_reader *r, const cJSON *inputs)
     return list;
 }
 
-static void plain_node(adept_export_reader *r, const cJSON *inputs, const cJSON *outputs)
-{
-    op_name name = find_op(r, r->target);
-    adept_export_check_arguments(r, inputs);
-    inputs_list list = read_inputs(r, inputs);
-    size_t n_outputs;
-    int32_t *values = new_outputs(r, outputs, &n_outputs);
-    if (r->json.status != ADEPT_OK) return;
-    adept_export_node(r, name.op, name.overload, list.n, list.values, list.names, n_outputs, values);
-    bind_outputs(r, outputs, values);
-}
-
 /* A sum of many sizes, written by torch >= 2.7: a chain of additions. */
 static int32_t add_pair(adept_export_reader *r, int32_t a, int32_t b)
 {
     static const char *const names[] = {"a", "b"};
     return adept_export_op(r, "aten::add", 2, (int32_t[]){a, b}, names);
-}
-
-static void sum_node(adept_export_reader *r, const cJSON *inputs, const cJSON *outputs)
-{
-    const cJSON *argument = adept_json_object(&r->json, inputs->child, "arg");
-    const cJSON *terms = adept_export_union(r, argument);
-    if (r->json.status == ADEPT_OK && !cJSON_IsArray(terms)) adept_json_fail(&r->json, "a list of numbers is expected");
-    int32_t sum = -1;
-    for (const cJSON *e = terms ? terms->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
-        int32_t term = adept_export_term(r, e);
-        sum = sum < 0 || r->json.status != ADEPT_OK ? term : add_pair(r, sum, term);
-    }
-    if (r->json.status == ADEPT_OK && sum < 0) adept_json_fail(&r->json, "a sum of nothing");
-    const char *name = outputs->child ? adept_export_argument_name(outputs->child) : NULL;
-    if (name) adept_export_bind(r, name, sum);
 }
 
 void adept_export_begin(adept_export_reader *r, size_t index, const char *target)
@@ -300,10 +267,29 @@ static void read_node(adept_export_reader *r, const cJSON *node, size_t index)
     if (!r->checkpointed && cJSON_IsString(stack) && strstr(stack->valuestring, "torch/utils/checkpoint.py"))
         adept_export_note_checkpoint(r);
     if (adept_export_region(r, inputs, outputs)) return;
-    if (strcmp(target, "torch.sym_sum") == 0)
-        sum_node(r, inputs, outputs);
-    else
-        plain_node(r, inputs, outputs);
+    if (strcmp(target, "torch.sym_sum") == 0) {
+        const cJSON *argument = adept_json_object(&r->json, inputs->child, "arg");
+        const cJSON *terms = adept_export_union(r, argument);
+        if (r->json.status == ADEPT_OK && !cJSON_IsArray(terms))
+            adept_json_fail(&r->json, "a list of numbers is expected");
+        int32_t sum = -1;
+        for (const cJSON *e = terms ? terms->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
+            int32_t term = adept_export_term(r, e);
+            sum = sum < 0 || r->json.status != ADEPT_OK ? term : add_pair(r, sum, term);
+        }
+        if (r->json.status == ADEPT_OK && sum < 0) adept_json_fail(&r->json, "a sum of nothing");
+        const char *name = outputs->child ? adept_export_argument_name(outputs->child) : NULL;
+        if (name) adept_export_bind(r, name, sum);
+    } else {
+        op_name name = find_op(r, r->target);
+        adept_export_check_arguments(r, inputs);
+        inputs_list list = read_inputs(r, inputs);
+        size_t n_outputs;
+        int32_t *values = new_outputs(r, outputs, &n_outputs);
+        if (r->json.status != ADEPT_OK) return;
+        adept_export_node(r, name.op, name.overload, list.n, list.values, list.names, n_outputs, values);
+        bind_outputs(r, outputs, values);
+    }
 }
 
 void adept_export_nodes(adept_export_reader *r, const cJSON *graph)

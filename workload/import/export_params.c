@@ -145,12 +145,6 @@ static int32_t find_twin(adept_export_reader *r, adept_name_map *by_place, tenso
     return same ? first->index : -1;
 }
 
-static bool same_tensor_type(const adept_param *a, const adept_param *b)
-{
-    return a->dtype == b->dtype && a->ndim == b->ndim && a->is_buffer == b->is_buffer &&
-           memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof a->dims[0]) == 0;
-}
-
 /* The index of the earlier spec of the same name, or -1. */
 static int32_t find_namesake(adept_export_reader *r, adept_name_map *by_name, const tensor_spec *spec)
 {
@@ -160,7 +154,9 @@ static int32_t find_namesake(adept_export_reader *r, adept_name_map *by_name, co
         return -1;
     }
     const tensor_spec *first = (const tensor_spec *)*found;
-    if (!same_tensor_type(&first->param, &spec->param))
+    const adept_param *a = &first->param, *b = &spec->param;
+    if (a->dtype != b->dtype || a->ndim != b->ndim || a->is_buffer != b->is_buffer ||
+        memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof a->dims[0]) != 0)
         adept_json_fail(&r->json, "'%s' is listed twice with different shapes", spec->name);
     return first->index;
 }

@@ -167,21 +167,6 @@ static void autocast(adept_export_reader *r, const parts *p)
 
 /* ---- control flow ---- */
 
-/* cond(predicate, graph, graph, operands) */
-static void branch(adept_export_reader *r, const cJSON *inputs, const parts *p)
-{
-    values given = flatten(r, p->operands, "arg");
-    size_t n = p->results.n;
-    int32_t condition = adept_export_argument(r, cJSON_GetObjectItemCaseSensitive(inputs->child, "arg"));
-    int32_t *numbers = look_up(r, &given), *outputs = fresh(r, n);
-    adept_export_node(r, "prim::If", "", 1, &condition, NULL, n, outputs);
-    for (int side = 0; side < 2; side++) {
-        begin_block(r, 0, NULL);
-        end_block(r, n, inline_graph(r, p->graphs[side], numbers, given.n, n));
-    }
-    bind_results(r, p, outputs);
-}
-
 /* while_loop(condition, body, carried, additional): carried are as many as results; what is behind them stays. */
 static void while_loop(adept_export_reader *r, const parts *p)
 {
@@ -275,9 +260,19 @@ bool adept_export_region(adept_export_reader *r, const cJSON *inputs, const cJSO
         inlined = true;
     }
     if (p.n_graphs == 0) return false;
-    if (p.n_graphs == 2 && !strcmp(kind, "cond"))
-        branch(r, inputs, &p);
-    else if (p.n_graphs == 2 && !strcmp(kind, "while_loop"))
+    if (p.n_graphs == 2 && !strcmp(kind, "cond")) {
+        /* cond(predicate, graph, graph, operands) */
+        values given = flatten(r, p.operands, "arg");
+        size_t n = p.results.n;
+        int32_t condition = adept_export_argument(r, cJSON_GetObjectItemCaseSensitive(inputs->child, "arg"));
+        int32_t *numbers = look_up(r, &given), *made = fresh(r, n);
+        adept_export_node(r, "prim::If", "", 1, &condition, NULL, n, made);
+        for (int side = 0; side < 2; side++) {
+            begin_block(r, 0, NULL);
+            end_block(r, n, inline_graph(r, p.graphs[side], numbers, given.n, n));
+        }
+        bind_results(r, &p, made);
+    } else if (p.n_graphs == 2 && !strcmp(kind, "while_loop"))
         while_loop(r, &p);
     else if (!strcmp(kind, "map_impl"))
         map(r, &p);

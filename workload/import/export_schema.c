@@ -51,17 +51,6 @@ static bool is_off(const cJSON *input)
            cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(argument, "as_bool"));
 }
 
-static void check_known(adept_export_reader *r, const char *arguments, const cJSON *input)
-{
-    const char *at = arguments;
-    while (*at && !is_named(input, at))
-        at = next_name(at);
-    const char *name = adept_json_string(&r->json, input, "name");
-    if (*at || is_off(input) || r->json.status != ADEPT_OK) return;
-    adept_json_fail(&r->json, "argument '%.64s' is not known, of a later PyTorch or misspelt; known are: %s", name,
-                    arguments);
-}
-
 static bool is_given(const cJSON *inputs, const char *at)
 {
     const cJSON *input;
@@ -81,7 +70,17 @@ void adept_export_check_arguments(adept_export_reader *r, const cJSON *inputs)
     if (!arguments) return;
     cJSON_ArrayForEach(input, inputs)
     {
-        if (r->json.status == ADEPT_OK) check_known(r, arguments, input);
+        if (r->json.status == ADEPT_OK) {
+            const char *at = arguments;
+            while (*at && !is_named(input, at))
+                at = next_name(at);
+            const char *name = adept_json_string(&r->json, input, "name");
+            if (!(*at || is_off(input) || r->json.status != ADEPT_OK)) {
+                adept_json_fail(&r->json,
+                                "argument '%.64s' is not known, of a later PyTorch or misspelt; known are: %s", name,
+                                arguments);
+            }
+        }
     }
     for (const char *at = arguments; *at && r->json.status == ADEPT_OK; at = next_name(at)) {
         bool needed = at[name_length(at)] != '=';

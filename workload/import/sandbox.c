@@ -143,12 +143,6 @@ bool adept_sandbox_confine(uint64_t memory_bytes)
 #define OLD_CALLS(X)
 #endif
 
-static bool install(const struct sock_filter *rules, size_t n)
-{
-    struct sock_fprog program = {.len = (unsigned short)n, .filter = (struct sock_filter *)rules};
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
-}
-
 bool adept_sandbox_filter(void)
 {
     const struct sock_filter rules[] = {
@@ -183,7 +177,9 @@ bool adept_sandbox_filter(void)
 #endif
         FAIL(ENOSYS),
     };
-    return install(rules, sizeof rules / sizeof *rules);
+    struct sock_fprog program = {.len = (unsigned short)(sizeof rules / sizeof *rules),
+                                 .filter = (struct sock_filter *)rules};
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
 #else /* another processor */

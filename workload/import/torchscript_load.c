@@ -53,12 +53,6 @@ typedef struct job {
     adept_graph *graph;
 } job;
 
-/* Resident in the child; what else libtorch maps, it never touches: the weights. */
-static uint64_t max_resident_bytes(const job *j)
-{
-    return j->memory_bytes / 8 * 7;
-}
-
 /* ================================================================== the child ================================== */
 
 static void write_all(int fd, const void *data, size_t size)
@@ -219,7 +213,8 @@ static outcome collect(adept_buffer *b, const job *j, pid_t child, int fd)
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         if (adept_clock_s() >= deadline_s) return TIMED_OUT;
-        if (resident_bytes(child) > max_resident_bytes(j)) return TOO_MUCH_MEMORY;
+        /* Resident in the child; what else libtorch maps, it never touches: the weights. */
+        if (resident_bytes(child) > j->memory_bytes / 8 * 7) return TOO_MUCH_MEMORY;
         int ready = poll(&p, 1, LOOK_MS);
         if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
         if (ready < 0) return BROKEN;

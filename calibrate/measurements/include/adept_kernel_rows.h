@@ -7,7 +7,8 @@
 /** One measured kernel. */
 typedef struct adept_kernel_row {
     char op[16];            /* "bmm", "linear", "conv", "ln", "softmax", "add", ... */
-    adept_kernel_case work; /* peaks and bandwidth are those of the GPU it was read for */
+    adept_kernel_case work;
+    adept_kernel_gpu on;    /* the GPU it was read for */
     bool tensor;            /* whether products of its type run on matrix units */
     double time_s;          /* of one call, as a program sees it: with launch and event overhead */
     double least_s;         /* shorter times are those of launches and events: not to be fitted */
