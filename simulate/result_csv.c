@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 const char adept_sim_jobs_title[] =
-    "seed,policy,job,user,template,submit_s,start_s,finish_s,gpus,batch,gpu,limit_w,energy_j,preemptions,lost_gpu_s,deadline_s,met\n";
+    "seed,policy,job,user,template,submit_s,start_s,finish_s,gpus,batch,gpu,limit_w,energy_j,preemptions,"
+    "lost_gpu_s,deadline_s,met\n";
 const char adept_sim_power_title[] = "seed,policy,time_s,power_w\n";
 
 static void put_number(adept_buffer *csv, double value)
