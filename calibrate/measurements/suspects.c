@@ -284,6 +284,21 @@ static bool say_shifts(adept_dataset *d, const repeat_sums *sums, double *scratc
     return ok;
 }
 
+/* Brings the rows of the first one's software to the front, in their order. @return how many they are */
+static size_t gather_stack(adept_dataset_row **rows, size_t n)
+{
+    size_t same = 1;
+
+    for (size_t i = 1; i < n; i++) {
+        adept_dataset_row *row = rows[i];
+        if (strcmp(row->stack, rows[0]->stack) != 0) continue;
+        memmove(rows + same + 1, rows + same, (i - same) * sizeof *rows);
+        rows[same++] = row;
+    }
+    return same;
+}
+
+/* What one trainer's step takes says nothing of another's: a configuration is also of one `stack`. */
 static bool check_all_repeats(adept_dataset *d)
 {
     static const quantity quantities[] = {{"step_time_s", offsetof(adept_dataset_row, step_time_s)},
@@ -306,8 +321,9 @@ static bool check_all_repeats(adept_dataset *d)
     for (size_t i = 0; i < n && ok; i++)
         alike[i] = rows[groups.rows[i]];
     d->repeats = (adept_repeats){.time_sd = NAN, .power_sd = NAN};
-    for (size_t g = 0; g < groups.n && ok; g++) {
-        size_t begin = groups.begin[g], size = groups.begin[g + 1] - begin, repeated = 0;
+    for (size_t g = 0, begin = 0, size; g < groups.n && ok; begin += size, g += begin == groups.begin[g + 1]) {
+        size_t repeated = 0;
+        size = gather_stack(alike + begin, groups.begin[g + 1] - begin);
         for (size_t k = 0; k < 2 && ok; k++)
             ok = check_repeats(d, alike + begin, size, scratch, &quantities[k]);
         for (size_t k = 0; k < 2 && ok; k++) {

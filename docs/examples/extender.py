@@ -33,7 +33,7 @@ def ask(server, pod, boards):
     request = urllib.request.Request(server + "/v1/predict", json.dumps(body).encode(), {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=5) as reply:
         estimates = json.load(reply)["estimates"]
-    number = OBJECTIVES[notes.get("adept.dev/objective", "energy")]
+    number = OBJECTIVES.get(notes.get("adept.dev/objective"), OBJECTIVES["energy"])  # a pod that is misspelt runs all the same
     return {board: number(e) for board, e in zip(boards, estimates) if e.get("memory", {}).get("fits")}
 
 

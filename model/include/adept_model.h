@@ -188,7 +188,8 @@ typedef struct adept_prediction {
     double comm_buckets;                    /* all-reduces of a step; 0: a fixed share is hidden */
     double host_samples_s;                  /* inside kernel_launch_s: waiting for the host to load samples */
     /* what the step waits for the host, as elasticities have it where no limit holds the clock: its launches, with
-     * kernels that run meanwhile (host_hidden_s), samples and fixed_s; 0: granularity "model", a layout, or gradients on their way */
+     * kernels that run meanwhile (host_hidden_s), samples and fixed_s; 0: granularity "model", a layout, or gradients
+     * are on their way */
     double host_s, host_hidden_s;
     /* if the optimizer is the fused one; NAN where it is said which runs, or there is none */
     double fused_step_time_s, fused_power_w;

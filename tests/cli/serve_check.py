@@ -333,6 +333,9 @@ for objective in ("time", "edp", "ed2p"):
     ranked = {row["Host"]: row["Score"] for row in extender.scores(f"http://127.0.0.1:{port}", pod, nodes)}
     check(ranked["a"] == 10 and ranked["b"] < 10 and ranked["c"] == ranked["d"] == 0, f"the extender's scores by {objective} {ranked}")
     check(objective != "time" or ranked["b"] > 0, f"the extender's scores {ranked}")
+by_energy = extender.scores(f"http://127.0.0.1:{port}", {"metadata": {"annotations": {"adept.dev/workload": "mlp"}}}, nodes)
+pod["metadata"]["annotations"]["adept.dev/objective"] = "money"
+check(extender.scores(f"http://127.0.0.1:{port}", pod, nodes) == by_energy, "an objective that the extender does not know is energy")
 check(all(row["Score"] == 0 for row in extender.scores(f"http://127.0.0.1:{port}", {}, nodes)), "a pod that says nothing")
 
 # ---- every key that is described is known, and answers say so of no other ----

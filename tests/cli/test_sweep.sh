@@ -308,4 +308,10 @@ assert all(f" {w}\n" in said for w in answers["warnings"])
 END
     done
 fi
+# a GPU's name that leaves its form open is said to be taken for one, by those that print no warnings of a prediction, too
+for words in "sweep $data/mlp.profile.json --gpu A100-80GB --vary batch_size=16" "gpus A100-80GB" "sweep $data/mlp.profile.json --vary gpu=A100-80GB,t4"; do
+    run $words
+    checks=$((checks + 1))
+    [ "$rc" -eq 0 ] && grep -q "^adept: GPU 'A100-80GB' is taken as a100-sxm-80gb" "$work/err" || fail "$words: nothing is said: $(cat "$work/err")"
+done
 finish

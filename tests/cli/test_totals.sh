@@ -6,6 +6,14 @@ expect_ok predict "$p" --gpu v100-pcie-32gb --epochs 3 --dataset-size 1000 --cou
 shows '^All 12 steps: .* \(.* to .*\), .*Wh \(.* to .*\), .* CO2e$'
 shows 'Energy is that of the GPU boards; 3000 samples'
 shows 'Grid: 344 g CO2e/kWh, Germany, average of 2024 \(Our World in Data as quoted by the ADEPT thesis\)$'
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --country DE
+mv "$work/out" "$work/by_country"
+for words in "--carbon DE" "--carbon-intensity DE"; do # as attribute has it
+    expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 $words
+    cmp -s "$work/out" "$work/by_country" || fail "$words is another place than --country DE"
+done
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --carbon 56
+shows ' 56(\.0)? g CO2e/kWh'
 expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --country US --price average
 shows ', cost [0-9.e-]+ USD$'
 shows 'Grid: 384 g CO2e/kWh, United States, average of 2024 \(Our World in Data as quoted by the ADEPT thesis\)$'

@@ -647,9 +647,25 @@ static void repetitions_that_disagree(void **state)
     adept_dataset_free(w.d);
 }
 
+/* What one trainer takes says nothing of another. */
+static void repetitions_are_of_one_stack(void **state)
+{
+    (void)state;
+    world w;
+    check(&w, "model,step_time_s,stack\n"
+              "a,2.0,megatron\na,3.0,nemo\na,2.01,megatron\na,3.5,nemo\na,2.02,megatron\na,9.0,\n");
+    for (size_t i = 0; i < 6; i++)
+        assert_true(!w.d->rows[i].suspect == (i != 1 && i != 3));
+    is_suspect(&w, 1, "step_time_s 3 disagrees with 1 other row");
+    assert_int_equal(w.d->repeats.n_configurations, 2);
+    assert_int_equal(w.d->repeats.n_rows, 5);
+    adept_dataset_free(w.d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repetitions_are_of_one_stack),
         cmocka_unit_test(every_column),
         cmocka_unit_test(defaults),
         cmocka_unit_test(measured_clocks),

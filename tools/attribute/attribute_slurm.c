@@ -48,14 +48,6 @@ static adept_status parse_gap(adept_cli *cli, const char *option, char *text, vo
     return adept_option_number(cli, option, text, 0, &o->how.gap_w);
 }
 
-static adept_status parse_carbon(adept_cli *cli, const char *option, char *text, void *field)
-{
-    adept_job_spec *site = field;
-
-    if (adept_number_length(text) > 0) return adept_option_number(cli, option, text, 0, &site->carbon_g_per_kwh);
-    return adept_option_country(cli, option, text, &site->country);
-}
-
 static adept_status check(adept_cli *cli, void *record)
 {
     adept_jobs_options *o = record;
@@ -109,7 +101,7 @@ static const adept_option_row rows[] = {
     {"by", "KEY", 3, "A row for each job (default), user, account, partition, state or node", ADEPT_OPT_CHOICE,
      .at = AT(by), .names = adept_group_key_name},
     {"carbon", "G|ZONE", 3, "Grams of CO2e per kWh, or where the site is: DE, Germany, EU, WORLD", ADEPT_OPT_PARSED,
-     .at = AT(site), .parse = parse_carbon},
+     .at = AT(site), .parse = adept_option_carbon, .also = "carbon-intensity"},
     {"pue", "X", 3, "Power usage effectiveness of the site, at least 1, or average: multiplies emissions",
      ADEPT_OPT_PARSED, .at = AT(site), .parse = adept_option_pue},
     {"calibrate-rows", "FILE.csv", 3,

@@ -5,6 +5,7 @@
 #include "adept_file.h"
 #include "adept_json.h"
 #include "cli.h"
+#include "load.h"
 #include "adept_hwprofile_json.h"
 #include "table.h"
 #include "units.h"
@@ -240,6 +241,7 @@ static adept_status gpus(adept_cli *cli, void *options)
     if (o->template) return show_template(cli);
     if (!o->name) return list(cli, o->json);
     adept_status status = adept_hwprofile_open(&hw, o->name, &cli->err);
+    if (status == ADEPT_OK) adept_load_say_taken(hw);
     if (status == ADEPT_OK && o->shared) status = transfer(cli, hw, o->shared);
     if (status == ADEPT_OK) status = o->json ? show_json(cli, hw, o->shared != NULL) : show_text(cli, hw);
     adept_hwprofile_free(hw);

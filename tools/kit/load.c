@@ -221,6 +221,11 @@ adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workloa
     return status;
 }
 
+void adept_load_say_taken(const adept_hwprofile *hw)
+{
+    if (hw->taken && !hw->by_alias) fprintf(stderr, "adept: %s\n", hw->taken);
+}
+
 adept_status adept_load_walk(adept_cli *cli, adept_profile **out, const adept_graph *graph,
                              const adept_workload_config *config)
 {

@@ -32,6 +32,10 @@ extern const adept_options adept_workload_options_of;
 adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workload_config *config, const char *model,
                               const adept_workload_options *options);
 
+/** Of a GPU's name that leaves the board's form or memory open: say on standard error what is taken for it, as a
+ * prediction's warnings do. Call it where none of these is printed. */
+void adept_load_say_taken(const adept_hwprofile *hw);
+
 /**
  * Walk a graph.
  * @param out  caller frees with adept_profile_free(); set only on ADEPT_OK

@@ -1,6 +1,7 @@
 /** @file step_options.c  Where a step runs, what is set or varied (KEY=VALUES, with the key that was meant where one is
  *  misspelt), and the whole job. */
 #include "step_options.h"
+#include "adept_number.h"
 #include "field_options.h"
 #include <math.h>
 #include <stdio.h>
@@ -177,6 +178,14 @@ adept_status adept_option_country(adept_cli *cli, const char *option, char *text
     return adept_option_unknown(cli, option, text, country_code);
 }
 
+adept_status adept_option_carbon(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_job_spec *job = record;
+
+    if (adept_number_length(text) > 0) return adept_option_number(cli, option, text, 0, &job->carbon_g_per_kwh);
+    return adept_option_country(cli, option, text, &job->country);
+}
+
 adept_status adept_option_pue(adept_cli *cli, const char *option, char *text, void *record)
 {
     adept_job_spec *job = record;
@@ -285,8 +294,9 @@ static const adept_option_row job_rows[] = {
      ADEPT_OPT_COUNT, .at = IN_JOB(inferences), .low = 1, .expert = true},
     {"inference-batch", "N", 3, "How many of them run at a time on a GPU. Default: the batch of the training",
      ADEPT_OPT_COUNT, .at = IN_JOB(inference_batch), .low = 1, .expert = true},
-    {"carbon-intensity", "G", 3, "Grams of CO2e per kWh: adds the emissions to the totals", ADEPT_OPT_NUMBER,
-     .at = IN_JOB(carbon_g_per_kwh), .expert = true},
+    {"carbon-intensity", "G|ZONE", 3,
+     "Grams of CO2e per kWh, or where the site is, as --country: adds the emissions to the totals", ADEPT_OPT_PARSED,
+     .parse = adept_option_carbon, .also = "carbon", .expert = true},
     {"embodied", "KG", 3,
      "CO2e of making one board, in kg: the job's share of the boards' lives stands beside its emissions, in no sum "
      "with them",

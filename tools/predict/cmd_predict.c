@@ -5,6 +5,7 @@
 #include "mix.h"
 #include "report.h"
 #include "units.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,9 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
     adept_json_continue(&out, json);
     if (s->layout) adept_layout_put_json(&out, s->layout);
     if (mix->n_rows > 0) adept_mix_put_json(&out, &mix->of);
+    const double cost = mix->n_rows > 0 ? adept_mix_cost(mix, s) : NAN;
+    if (isfinite(cost))
+        adept_json_put_object(&out, "mix_cost", "per_query %g currency %s", cost, s->totals.currency);
     if (s->inference) adept_lifetime_put(&out, s);
     if (o->timeline) /* what each row of the trace sums to */
         adept_json_put_object(&out, "timeline", "host_s %g compute_s %g optimizer_s %g link_s %g between_nodes_s %g",

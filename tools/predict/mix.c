@@ -87,9 +87,8 @@ adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_worklo
     if (c->prompt > 0 || c->tokens > 0 || c->cached_tokens > 0)
         return adept_cli_usage(cli, "--mix says the lengths of prompts and answers: --prompt, --tokens and "
                                     "--cached-tokens do not act");
-    if (c->batch_size < 1 || c->batch_size > ADEPT_MIX_MOST)
-        return adept_cli_usage(cli, "--mix needs --batch, the most queries at a time on a GPU, up to %d",
-                               ADEPT_MIX_MOST);
+    if (c->batch_size < 1)
+        return adept_cli_usage(cli, "--mix needs --batch, the most queries at a time on a GPU");
     adept_status status = read_rows(cli, out, o->path);
     if (status != ADEPT_OK) return status;
     if (!out->trace && !(o->rate_per_s > 0) && !rate_varies)
@@ -145,9 +144,9 @@ static void print_row(adept_table *table, const char *name, const adept_percenti
     adept_table_row(table, ADEPT_CELLS(name, cells[0].s, cells[1].s, cells[2].s, cells[3].s));
 }
 
-/* At this rate, in which boards also wait; NAN: no price is given. */
-static double cost_per_query(const adept_mix_prediction *a, const adept_predicted_step *s)
+double adept_mix_cost(const adept_mix_answer *answer, const adept_predicted_step *s)
 {
+    const adept_mix_prediction *a = &answer->of;
     const adept_totals *t = &s->totals;
     const bool paid = isfinite(t->price_per_kwh), hired = isfinite(t->gpu_hour_price);
     if (t->steps == 0 || (!paid && !hired)) return NAN;
@@ -186,7 +185,7 @@ adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *
             adept_units_digits(a->replicas * r->tokens_per_s).s, r->mean_batch, adept_units_percent(r->busy).s);
     fprintf(out, "  %s on average, %s per query, %s per token\n", adept_units_si(a->replicas * r->power_avg_w, "W").s,
             adept_units_si(r->energy_per_query_j / 3600, "Wh").s, adept_units_si(r->energy_per_token_j, "J").s);
-    const double cost = cost_per_query(a, s);
+    const double cost = adept_mix_cost(answer, s);
     if (isfinite(cost))
         fprintf(out, "  cost %s%s%s for 1000 queries at this rate\n", adept_units_digits(1000 * cost).s,
                 s->totals.currency ? " " : "", s->totals.currency ? s->totals.currency : "");

@@ -32,6 +32,8 @@ adept_mix adept_mix_asked(const adept_mix_answer *answer, const adept_mix_option
 adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s,
                                    const adept_mix_options *o);
 void adept_mix_answer_free(adept_mix_answer *answer);
+/** Of a query at this rate, in which boards also wait, in the prices' currency; NAN: no price is given. */
+double adept_mix_cost(const adept_mix_answer *answer, const adept_predicted_step *s);
 /** @param s  the step of mean lengths: its run, and the prices of its totals */
 adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *answer, const adept_predicted_step *s);
 

@@ -216,11 +216,13 @@ static adept_status open_gpu(adept_cli *cli, work *w)
         for (size_t j = 0; o->vary.axes[i].kind == ADEPT_VARY_GPU && j < o->vary.axes[i].n && status == ADEPT_OK; j++) {
             adept_hwprofile *hw = NULL; /* a wrong name is found before a slow load */
             status = adept_hwprofile_open(&hw, o->vary.axes[i].words[j], &cli->err);
+            if (status == ADEPT_OK) adept_load_say_taken(hw);
             adept_hwprofile_free(hw);
         }
     }
     if (!o->where.gpu || status != ADEPT_OK) return status;
     status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
+    if (status == ADEPT_OK) adept_load_say_taken(w->hw);
     for (size_t i = 0; i < o->vary.n + o->set.n && status == ADEPT_OK; i++)
         status = adept_vary_check(cli, w->hw, i < o->vary.n ? &o->vary.axes[i] : &o->set.axes[i - o->vary.n]);
     return status;
