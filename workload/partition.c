@@ -527,22 +527,6 @@ static bool find_blocks(partitioner *t)
 
 /* ---- sums of blocks ---- */
 
-/* Weights whose gradients are complete behind an operator, which it is the first to use: those among its operands. */
-static void find_trained(partitioner *t, bool *trains)
-{
-    const adept_program *p = t->p;
-    for (size_t g = 0; g < p->n_gradients; g++) {
-        int32_t at = p->gradients[g].at;
-        do { /* views of weights before it, which run no kernel, count as its own */
-            const adept_program_operator *o = &p->operators[at];
-            for (int32_t k = 0; k < o->n_inputs; k++) {
-                const int32_t memory = p->tensors[operand(t, o, k)].memory;
-                if (memory >= 0) trains[t->root[memory]] = true;
-            }
-        } while (at-- > 0 && p->operators[at].op < 0);
-    }
-}
-
 /* The last block that uses weights. @param last  by memory, -1: none */
 static void find_last_blocks(const partitioner *t, int32_t *last)
 {
@@ -683,23 +667,6 @@ static bool sum_kept(partitioner *t)
     return true;
 }
 
-/* What a block gets of the one before: what that made, in its shape on a rank. */
-static void sum_inputs(partitioner *t)
-{
-    const adept_program *p = t->p;
-    for (size_t i = 0; i < p->n_tensors; i++) {
-        const adept_program_tensor *x = &p->tensors[i];
-        if (x->last < 0 || x->last >= (int32_t)p->n_operators || is_resident(t, (int32_t)i)) continue;
-        const int32_t from = t->out->block_of[x->first], to = t->out->block_of[x->last];
-        if (from == 0 || to <= from || x->memory < 0 || p->memories[x->memory].given) continue;
-        const double share = t->share[x->memory] > 0.0 ? t->share[x->memory] : 1.0;
-        if (p->tensors[i].first != x->first) continue;
-        for (int32_t b = from + 1; b <= to; b++)
-            t->out->blocks[b].input_bytes += x->bytes * share;
-    }
-    if (t->out->n_blocks > 3) t->out->blocks[1].input_bytes = t->out->blocks[2].input_bytes;
-}
-
 /* A rank's cache, and what a pass without backward has in memory at one time. */
 static bool sum_alive(partitioner *t)
 {
@@ -831,10 +798,32 @@ static adept_status partition(partitioner *t)
             status = adept_no_memory(t->err, "kernels");
     }
     if (status == ADEPT_OK) {
-        find_trained(t, trains);
+        /* Weights whose gradients are complete behind an operator, which it is the first to use: those among its
+         * operands. */
+        for (size_t g = 0; g < p->n_gradients; g++) {
+            int32_t at = p->gradients[g].at;
+            do { /* views of weights before it, which run no kernel, count as its own */
+                const adept_program_operator *o = &p->operators[at];
+                for (int32_t k = 0; k < o->n_inputs; k++) {
+                    const int32_t memory = p->tensors[operand(t, o, k)].memory;
+                    if (memory >= 0) trains[t->root[memory]] = true;
+                }
+            } while (at-- > 0 && p->operators[at].op < 0);
+        }
         find_last_blocks(t, last);
         sum_weights(t, element_bytes, experts, trains, last);
-        sum_inputs(t);
+        /* What a block gets of the one before: what that made, in its shape on a rank. */
+        for (size_t i = 0; i < p->n_tensors; i++) {
+            const adept_program_tensor *x = &p->tensors[i];
+            if (x->last < 0 || x->last >= (int32_t)p->n_operators || is_resident(t, (int32_t)i)) continue;
+            const int32_t from = t->out->block_of[x->first], to = t->out->block_of[x->last];
+            if (from == 0 || to <= from || x->memory < 0 || p->memories[x->memory].given) continue;
+            const double share = t->share[x->memory] > 0.0 ? t->share[x->memory] : 1.0;
+            if (p->tensors[i].first != x->first) continue;
+            for (int32_t b = from + 1; b <= to; b++)
+                t->out->blocks[b].input_bytes += x->bytes * share;
+        }
+        if (t->out->n_blocks > 3) t->out->blocks[1].input_bytes = t->out->blocks[2].input_bytes;
         if (!(t->profile->mode == ADEPT_MODE_INFER ? sum_alive(t) : sum_kept(t)))
             status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
     }
