@@ -506,19 +506,6 @@ static int64_t slice_bound(adept_call *c, const char *name, int64_t fallback, in
     return bound > n ? n : bound;
 }
 
-static void slice_string(adept_call *c, const char *text, int64_t start, int64_t end, int64_t step)
-{
-    char part[4096];
-    size_t n = 0;
-    for (int64_t i = start; i < end && n < sizeof part - 1; i += step)
-        part[n++] = text[i];
-    part[n] = 0;
-    if (n == sizeof part - 1)
-        adept_out_unknown(c);
-    else
-        adept_out_string(c, part);
-}
-
 void adept_list_slice(adept_call *c)
 {
     const adept_value *v = adept_arg_at(c, 0);
@@ -533,7 +520,15 @@ void adept_list_slice(adept_call *c)
     }
     if (step > n + 1) step = n + 1; /* one element all the same; keeps the index in range */
     if (is_string) {
-        slice_string(c, v->u.s, start, end, step);
+        char part[4096];
+        size_t count = 0;
+        for (int64_t i = start; i < end && count < sizeof part - 1; i += step)
+            part[count++] = v->u.s[i];
+        part[count] = 0;
+        if (count == sizeof part - 1)
+            adept_out_unknown(c);
+        else
+            adept_out_string(c, part);
         return;
     }
     adept_list *out = adept_out_list(c, v->kind, end > start ? (size_t)((end - start + step - 1) / step) : 0);

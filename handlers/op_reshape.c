@@ -108,26 +108,6 @@ static void shape_contiguous(adept_call *c, const adept_tensor *self)
     adept_host_set_same(c, out, self);
 }
 
-/* The same bytes read as another element type. */
-static void shape_view_dtype(adept_call *c, const adept_tensor *self)
-{
-    adept_dtype dtype = adept_dtype_from_c10(adept_arg_int(c, "dtype", -1));
-    adept_layout l = adept_layout_of(self);
-    int from = adept_dtype_bytes(self->dtype), to = adept_dtype_bytes(dtype), last = self->ndim - 1;
-    bool fits = to > 0 && (from == to || (last >= 0 && l.strides[last] == 1 && l.dims[last] < INT64_MAX / 16 &&
-                                          l.dims[last] * from % to == 0));
-    if (!fits) adept_call_fail(c, "view of %s as %s", adept_dtype_name(self->dtype), adept_dtype_name(dtype));
-    if (!adept_call_ok(c)) return;
-    if (from != to) {
-        l.dims[last] = l.dims[last] * from / to;
-        for (int d = 0; d < last; d++)
-            if (__builtin_mul_overflow(l.strides[d], from, &l.strides[d])) l.strides[d] = INT64_MAX;
-        for (int d = 0; d < last; d++)
-            l.strides[d] /= to;
-    }
-    adept_out_view(c, self, l.ndim, l.dims, l.strides)->dtype = dtype;
-}
-
 static void shape(adept_call *c)
 {
     const reshape_row *row = adept_call_data(c);
@@ -138,7 +118,23 @@ static void shape(adept_call *c)
         return;
     }
     if (row == &view && adept_arg_given(c, "dtype")) {
-        shape_view_dtype(c, self);
+        /* The same bytes read as another element type. */
+        adept_dtype dtype = adept_dtype_from_c10(adept_arg_int(c, "dtype", -1));
+        adept_layout l = adept_layout_of(self);
+        int from = adept_dtype_bytes(self->dtype), to = adept_dtype_bytes(dtype), last = self->ndim - 1;
+        bool fits = to > 0 && (from == to || (last >= 0 && l.strides[last] == 1 && l.dims[last] < INT64_MAX / 16 &&
+                                              l.dims[last] * from % to == 0));
+        if (!fits) adept_call_fail(c, "view of %s as %s", adept_dtype_name(self->dtype), adept_dtype_name(dtype));
+        if (adept_call_ok(c)) {
+            if (from != to) {
+                l.dims[last] = l.dims[last] * from / to;
+                for (int d = 0; d < last; d++)
+                    if (__builtin_mul_overflow(l.strides[d], from, &l.strides[d])) l.strides[d] = INT64_MAX;
+                for (int d = 0; d < last; d++)
+                    l.strides[d] /= to;
+            }
+            adept_out_view(c, self, l.ndim, l.dims, l.strides)->dtype = dtype;
+        }
         return;
     }
     int ndim = new_dims(c, row, self, dims);

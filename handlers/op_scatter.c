@@ -140,29 +140,24 @@ static void zero_written(adept_cost *cost, const adept_tensor *self, double n, d
     write_some(cost, ADEPT_BACKWARD, self, n, false, 0, index_bytes);
 }
 
-/* x[mask] = values */
-static void cost_put_by_mask(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_index *x)
-{
-    const adept_tensor *values = source_of(c);
-    copy_self(c, cost, self);
-    adept_elem_chain(cost, ADEPT_FORWARD, self, &(adept_chain){1, 1, 1, 1}, x->index_bytes + adept_elem_read(values));
-    if (adept_cost_wants_grad(cost, self)) {
-        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){1, 2, 2, 2}, x->index_bytes);
-        adept_index_save(cost, x);
-    }
-    if (adept_cost_wants_grad(cost, values)) {
-        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){0, 1, 0, 1}, x->index_bytes);
-        adept_elem_fill(cost, ADEPT_BACKWARD, values);
-        adept_index_save(cost, x);
-    }
-}
-
 static void cost_put(adept_call *c, adept_cost *cost, const adept_tensor *self)
 {
     adept_index x = adept_index_read(c, self);
     const adept_tensor *values = source_of(c);
     if (x.by_mask) {
-        cost_put_by_mask(c, cost, self, &x);
+        /* x[mask] = values */
+        copy_self(c, cost, self);
+        adept_elem_chain(cost, ADEPT_FORWARD, self, &(adept_chain){1, 1, 1, 1},
+                         x.index_bytes + adept_elem_read(values));
+        if (adept_cost_wants_grad(cost, self)) {
+            adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){1, 2, 2, 2}, x.index_bytes);
+            adept_index_save(cost, &x);
+        }
+        if (adept_cost_wants_grad(cost, values)) {
+            adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){0, 1, 0, 1}, x.index_bytes);
+            adept_elem_fill(cost, ADEPT_BACKWARD, values);
+            adept_index_save(cost, &x);
+        }
         return;
     }
     adept_tensor part = {.dtype = self->dtype, .ndim = x.ndim, .storage = -1, .param = -1};

@@ -196,25 +196,6 @@ static adept_status put_region(adept_json_writer *w, const char *key, const adep
     return ADEPT_OK;
 }
 
-static adept_status put_regions(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run,
-                                adept_error *err)
-{
-    size_t n;
-    const adept_region *regions = adept_recording_regions(r, &n);
-    adept_status status = adept_recording_has_lost_regions(r) ? adept_no_memory(err, "regions") : ADEPT_OK;
-
-    adept_json_begin_array(w, "regions");
-    for (size_t i = 0; status == ADEPT_OK && i < n; i++)
-        if (adept_region_is_first(r, i) && (!run->repeated || strcmp(regions[i].name, run->repeated) != 0))
-            status = put_region(w, NULL, r, regions[i].name, err);
-    adept_json_end_array(w);
-    if (run->repeated && status == ADEPT_OK)
-        status = put_region(w, "repeats", r, run->repeated, err);
-    else
-        adept_json_put_null(w, "repeats");
-    return status;
-}
-
 static void put_warnings(adept_json_writer *w, const adept_recording *r)
 {
     adept_json_begin_array(w, "warnings");
@@ -279,7 +260,18 @@ adept_status adept_measured_json(char **text, const adept_recording *r, const ad
     }
     adept_json_end_array(&w);
     put_sums(&w, r, run);
-    adept_status status = put_regions(&w, r, run, err);
+    size_t count;
+    const adept_region *regions = adept_recording_regions(r, &count);
+    adept_status status = adept_recording_has_lost_regions(r) ? adept_no_memory(err, "regions") : ADEPT_OK;
+    adept_json_begin_array(&w, "regions");
+    for (size_t i = 0; status == ADEPT_OK && i < count; i++)
+        if (adept_region_is_first(r, i) && (!run->repeated || strcmp(regions[i].name, run->repeated) != 0))
+            status = put_region(&w, NULL, r, regions[i].name, err);
+    adept_json_end_array(&w);
+    if (run->repeated && status == ADEPT_OK)
+        status = put_region(&w, "repeats", r, run->repeated, err);
+    else
+        adept_json_put_null(&w, "repeats");
     const adept_sensor_note *notes = adept_recording_notes(r, &n);
     if (run->counts) {
         adept_json_begin_object(&w, "counters");

@@ -177,24 +177,6 @@ static const cJSON *sensor_called(const run *r, const char *name)
     return NULL;
 }
 
-/* Its energy by the longest run that knows it. */
-static void add_sensor(merger *m, adept_merge_node *node, const char *name, const adept_merge_column *column)
-{
-    double energy_j = NAN;
-    size_t i = 0;
-
-    for (; i < m->n_group; i++) {
-        energy_j = adept_result_number(sensor_called(m->group[i], name), "energy_j");
-        if (!isnan(energy_j)) break;
-    }
-    add_to(&node->cells[place_of(m->table, column)], energy_j);
-    if (i == m->n_group)
-        add_note(m, "%s: the energy of %s is not known", node->host, name);
-    else if (m->group[i]->time_s < m->group[0]->time_s)
-        add_note(m, "%s: %s is known for %.4g s of %.4g s only", node->host, name, m->group[i]->time_s,
-                 m->group[0]->time_s);
-}
-
 static bool is_in_an_earlier_one(const merger *m, size_t at, const char *name)
 {
     for (size_t i = 0; i < at; i++)
@@ -243,7 +225,21 @@ static void fill(merger *m)
             {
                 const char *name = adept_result_text(sensor, "name");
                 adept_merge_column column = column_of(sensor);
-                if (is_summed(sensor) && !is_in_an_earlier_one(m, k, name)) add_sensor(m, node, name, &column);
+                if (is_summed(sensor) && !is_in_an_earlier_one(m, k, name)) {
+                    /* Its energy by the longest run that knows it. */
+                    double energy_j = NAN;
+                    size_t j = 0;
+                    for (; j < m->n_group; j++) {
+                        energy_j = adept_result_number(sensor_called(m->group[j], name), "energy_j");
+                        if (!isnan(energy_j)) break;
+                    }
+                    add_to(&node->cells[place_of(m->table, &column)], energy_j);
+                    if (j == m->n_group)
+                        add_note(m, "%s: the energy of %s is not known", node->host, name);
+                    else if (m->group[j]->time_s < m->group[0]->time_s)
+                        add_note(m, "%s: %s is known for %.4g s of %.4g s only", node->host, name, m->group[j]->time_s,
+                                 m->group[0]->time_s);
+                }
             }
         add_to(&node->cells[m->table->n_columns - 1], m->group[0]->time_s);
         node->n_files += m->n_group;

@@ -131,29 +131,26 @@ static double sent_once(double places, double copies)
     return copies > 1.0 && places > 1.0 ? places * (1.0 - pow(1.0 - 1.0 / places, copies)) / copies : 1.0;
 }
 
-/* In one node: as the all-reduce's laws, of which a gather or a scatter is a half. */
-static double in_node_s(adept_collective kind, const adept_group_of *g, double bytes, double l_hop_s, double bw)
-{
-    const double n = g->ranks, own = OWN_VOLUME * (kind == ADEPT_ALL_REDUCE ? 1.0 : 0.5);
-    double hops, volume, best_s = INFINITY;
-    ring(n, &hops, &volume);
-    if (kind != ADEPT_ALL_REDUCE) hops *= 0.5, volume *= 0.5;
-    if (kind == ADEPT_ALL_TO_ALL) hops = 1.0, volume *= sent_once(n, g->copies) / ALL_TO_ALL_SHARE;
-    if (kind == ADEPT_SEND) hops = volume = 1.0;
-    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
-        best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[i].latency * l_hop_s +
-                                  (volume + own) * OF_8_GPUS * protocols[i].volume * bytes / bw);
-    if (kind == ADEPT_ALL_REDUCE && g->in_switch && n >= SWITCH_MIN_GPUS)
-        best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[2].latency * l_hop_s +
-                                  SWITCH_VOLUME * (1.0 + 1.0 / n) * bytes / bw);
-    return best_s;
-}
-
 double adept_collective_s(adept_collective kind, const adept_group_of *g, double bytes, double l_hop_s, double bw)
 {
     const double n = g->ranks, nodes = ceil(n / g->in_node);
     if (!(n > 1.0) || !(bytes > 0.0)) return 0.0;
-    if (nodes < 2.0) return in_node_s(kind, g, bytes, l_hop_s, bw);
+    if (nodes < 2.0) {
+        /* In one node: as the all-reduce's laws, of which a gather or a scatter is a half. */
+        const double own = OWN_VOLUME * (kind == ADEPT_ALL_REDUCE ? 1.0 : 0.5);
+        double hops, volume, best_s = INFINITY;
+        ring(n, &hops, &volume);
+        if (kind != ADEPT_ALL_REDUCE) hops *= 0.5, volume *= 0.5;
+        if (kind == ADEPT_ALL_TO_ALL) hops = 1.0, volume *= sent_once(n, g->copies) / ALL_TO_ALL_SHARE;
+        if (kind == ADEPT_SEND) hops = volume = 1.0;
+        for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+            best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[i].latency * l_hop_s +
+                                      (volume + own) * OF_8_GPUS * protocols[i].volume * bytes / bw);
+        if (kind == ADEPT_ALL_REDUCE && g->in_switch && n >= SWITCH_MIN_GPUS)
+            best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[2].latency * l_hop_s +
+                                      SWITCH_VOLUME * (1.0 + 1.0 / n) * bytes / bw);
+        return best_s;
+    }
     /* Rings go through all ranks, in at one adapter of a node and out at another: as many rings as there are ranks in
      * the node. */
     const double adapter = ADAPTER_SHARE * g->adapter_bytes_per_s, bus = fmin(bw, g->in_node * adapter);

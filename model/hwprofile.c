@@ -122,26 +122,6 @@ static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **so
     if (text) *source = adept_json_keep(r, hw->arena, text->valuestring);
 }
 
-static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
-{
-    const char *names[ADEPT_SPECS];
-    for (size_t i = 0; i < ADEPT_SPECS; i++)
-        names[i] = infos[i].name;
-    adept_json_check_keys(r, object, " in \"specs\"", names, ADEPT_SPECS);
-    const char **sources = adept_json_room(r, hw->arena, ADEPT_SPECS, sizeof *sources);
-    for (size_t i = 0; i < ADEPT_SPECS && r->status == ADEPT_OK; i++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, infos[i].name);
-        *spec_at(&hw->specs, i) = NAN;
-        sources[i] = "";
-        if (item && !cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(
-                        item, "value"))) /* null: not known, as in `adept gpus --template` */
-            read_spec(r, hw, &sources[i], spec_at(&hw->specs, i), item);
-        else if (infos[i].required)
-            adept_json_fail(r, "specs.%s is missing", infos[i].name);
-    }
-    hw->sources = sources;
-}
-
 /* Pairs of which the first is at most the second; either may be unknown (NAN). */
 static adept_status check_consistency(const adept_specs *specs, adept_error *err)
 {
@@ -206,7 +186,23 @@ static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     hw->vendor = adept_json_keep(r, hw->arena, adept_json_string(r, root, "vendor"));
     hw->architecture = adept_json_keep(r, hw->arena, adept_json_string_or(r, root, "architecture", ""));
     adept_json_string_or(r, root, "notes", ""); /* for people: only its type is checked */
-    read_specs(r, hw, adept_json_object(r, root, "specs"));
+    const cJSON *object = adept_json_object(r, root, "specs");
+    const char *names[ADEPT_SPECS];
+    for (size_t i = 0; i < ADEPT_SPECS; i++)
+        names[i] = infos[i].name;
+    adept_json_check_keys(r, object, " in \"specs\"", names, ADEPT_SPECS);
+    const char **sources = adept_json_room(r, hw->arena, ADEPT_SPECS, sizeof *sources);
+    for (size_t i = 0; i < ADEPT_SPECS && r->status == ADEPT_OK; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, infos[i].name);
+        *spec_at(&hw->specs, i) = NAN;
+        sources[i] = "";
+        if (item && !cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(
+                        item, "value"))) /* null: not known, as in `adept gpus --template` */
+            read_spec(r, hw, &sources[i], spec_at(&hw->specs, i), item);
+        else if (infos[i].required)
+            adept_json_fail(r, "specs.%s is missing", infos[i].name);
+    }
+    hw->sources = sources;
     adept_error wrong = {0};
     if (r->status == ADEPT_OK && check_consistency(&hw->specs, &wrong) != ADEPT_OK)
         adept_json_fail(r, "%s", wrong.message);

@@ -68,25 +68,6 @@ static void read_scalar(adept_json_reader *r, adept_hwprofile *hw, adept_scalar 
         adept_json_fail(r, "fit.scalars[%zu]: %s", i, detail.message);
 }
 
-static void read_scalars(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
-{
-    if (r->status != ADEPT_OK || !cJSON_GetObjectItemCaseSensitive(fit, "scalars")) return;
-    const cJSON *array = adept_json_array(r, fit, "scalars");
-    int n = cJSON_GetArraySize(array);
-    if (n > ADEPT_MAX_SCALARS) adept_json_fail(r, "fit.scalars has more than %d entries", ADEPT_MAX_SCALARS);
-    adept_scalar *scalars = adept_json_room(r, hw->arena, (size_t)n, sizeof *scalars);
-    size_t count = 0;
-    for (const cJSON *item = array ? array->child : NULL; item && r->status == ADEPT_OK; item = item->next, count++) {
-        scalars[count] = (adept_scalar){0};
-        read_scalar(r, hw, &scalars[count], item, count);
-        for (size_t i = 0; i < count && r->status == ADEPT_OK; i++)
-            if (strcmp(scalars[i].name, scalars[count].name) == 0)
-                adept_json_fail(r, "fit.scalars: the name \"%s\" is given twice", scalars[i].name);
-    }
-    hw->scalars = scalars;
-    hw->n_scalars = count;
-}
-
 /* ---- intervals ---- */
 
 /* [low, high] within the bounds; absent or null: NAN. */
@@ -266,7 +247,23 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
             adept_json_fail(r, "fit.scalars belong to granularity \"model\", not to \"operator\"");
     }
     read_parameters(r, hw, adept_json_object(r, fit, "parameters"));
-    read_scalars(r, hw, fit);
+    if (r->status == ADEPT_OK && cJSON_GetObjectItemCaseSensitive(fit, "scalars")) {
+        const cJSON *array = adept_json_array(r, fit, "scalars");
+        int n = cJSON_GetArraySize(array);
+        if (n > ADEPT_MAX_SCALARS) adept_json_fail(r, "fit.scalars has more than %d entries", ADEPT_MAX_SCALARS);
+        adept_scalar *scalars = adept_json_room(r, hw->arena, (size_t)n, sizeof *scalars);
+        size_t count = 0;
+        for (const cJSON *item = array ? array->child : NULL; item && r->status == ADEPT_OK;
+             item = item->next, count++) {
+            scalars[count] = (adept_scalar){0};
+            read_scalar(r, hw, &scalars[count], item, count);
+            for (size_t i = 0; i < count && r->status == ADEPT_OK; i++)
+                if (strcmp(scalars[i].name, scalars[count].name) == 0)
+                    adept_json_fail(r, "fit.scalars: the name \"%s\" is given twice", scalars[i].name);
+        }
+        hw->scalars = scalars;
+        hw->n_scalars = count;
+    }
     read_intervals(r, hw, fit);
     const char *families[ADEPT_TILED_FAMILIES];
     const cJSON *object = adept_json_object_or_null(r, fit, "tiles", "fit.tiles");

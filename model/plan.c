@@ -247,22 +247,6 @@ static void end_list(adept_plan_kernels *k)
     adept_kernel_list_close(&k->list);
 }
 
-/* The same kernels but for the optimizer's. */
-static adept_status list_if_fused(adept_plan *plan, const adept_placement *at, const adept_kernel_set *set,
-                                  adept_error *err)
-{
-    adept_plan_kernels *k = &plan->fused_kernels;
-    adept_placed placed = plan->placed;
-    const adept_profile fused = fused_profile(at->profile);
-    memcpy(k->theta, plan->kernels.theta, sizeof k->theta);
-    k->menus = plan->kernels.menus;
-    adept_status status = adept_work_sum_optimizer(&placed.work, &fused, err);
-    k->numbers = adept_operator_numbers_of(&placed, at->hw);
-    if (status == ADEPT_OK) status = begin_list(k, &plan->kernels.list, NULL, set, err);
-    if (status == ADEPT_OK) end_list(k);
-    return status;
-}
-
 /* Of a plan whose work and parameters are known. */
 static adept_status list_kernels(adept_plan *plan, const adept_placement *at, const adept_kernel_set *set,
                                  adept_kernel_cache *cache, adept_error *err)
@@ -279,7 +263,18 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
         status = adept_buckets_cut(&k->usual, &k->buckets, ADEPT_BUCKET_BYTES, err);
     if (status == ADEPT_OK) status = begin_list(k, NULL, timed, set, err);
     plan->has_fused = at->profile->could_be_fused;
-    if (status == ADEPT_OK && plan->has_fused) status = list_if_fused(plan, at, set, err);
+    if (status == ADEPT_OK && plan->has_fused) {
+        /* The same kernels but for the optimizer's. */
+        adept_plan_kernels *other = &plan->fused_kernels;
+        adept_placed placed = plan->placed;
+        const adept_profile fused = fused_profile(at->profile);
+        memcpy(other->theta, plan->kernels.theta, sizeof other->theta);
+        other->menus = plan->kernels.menus;
+        status = adept_work_sum_optimizer(&placed.work, &fused, err);
+        other->numbers = adept_operator_numbers_of(&placed, at->hw);
+        if (status == ADEPT_OK) status = begin_list(other, &plan->kernels.list, NULL, set, err);
+        if (status == ADEPT_OK) end_list(other);
+    }
     if (status == ADEPT_OK) {
         const size_t same = k->list.n;
         end_list(k);

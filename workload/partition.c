@@ -284,6 +284,19 @@ static void send_for_sums(partitioner *t, int32_t at, int32_t y)
     if (t->mesh->sp) send(t, at, ADEPT_BACKWARD, ADEPT_AXIS_TENSOR, ADEPT_ALL_GATHER, bytes);
 }
 
+/* Keys and values of the other tokens, c - 1 times; in backward their gradients travel, too. */
+static void send_ring(partitioner *t, int32_t at, const adept_program_operator *o, int32_t parts)
+{
+    const double c = (double)t->mesh->cp;
+    double bytes = 0.0;
+    for (int32_t k = 1; k < 3 && k < o->n_inputs; k++)
+        bytes += t->p->tensors[operand(t, o, k)].bytes / (c * parts);
+    for (double step = 1.0; step < c; step += 1.0) {
+        send(t, at, ADEPT_FORWARD, ADEPT_AXIS_CONTEXT, ADEPT_SEND, bytes);
+        send(t, at, ADEPT_BACKWARD, ADEPT_AXIS_CONTEXT, ADEPT_SEND, 2.0 * bytes);
+    }
+}
+
 /* ---- the walk along the program ---- */
 
 static adept_status refuse(partitioner *t, const adept_program_operator *o, const char *what)
@@ -791,17 +804,7 @@ static adept_status partition(partitioner *t)
             else if (!whole)
                 status = refuse(t, o, "its tokens cannot be shared by cp: sizes do not divide");
             has_ring = true;
-            if (t->mesh->cp > 1) {
-                /* Keys and values of the other tokens, c - 1 times; in backward their gradients travel, too. */
-                const double c = (double)t->mesh->cp;
-                double bytes = 0.0;
-                for (int32_t k = 1; k < 3 && k < o->n_inputs; k++)
-                    bytes += t->p->tensors[operand(t, o, k)].bytes / (c * t->divisions[i].parts);
-                for (double step = 1.0; step < c; step += 1.0) {
-                    send(t, i, ADEPT_FORWARD, ADEPT_AXIS_CONTEXT, ADEPT_SEND, bytes);
-                    send(t, i, ADEPT_BACKWARD, ADEPT_AXIS_CONTEXT, ADEPT_SEND, 2.0 * bytes);
-                }
-            }
+            if (t->mesh->cp > 1) send_ring(t, i, o, (int32_t)t->divisions[i].parts);
         } else if (out->is_core[i] && o->op >= 0) {
             has_core = true;
             if (t->mesh->cp > 1) status = refuse(t, o, "context parallel needs fused attention: --attention fused");

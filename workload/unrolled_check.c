@@ -143,26 +143,6 @@ typedef struct arrival {
     int32_t param; /* of its arguments, -1: none */
 } arrival;
 
-static void arrive(const search *s, size_t i, arrival *arrivals)
-{
-    const adept_record *r = &s->in->records[i];
-    const adept_tensor *result = adept_result_tensor(&r->call, 0), *shown = NULL;
-    int32_t way = -1, param = -1;
-    adept_tensor_cursor at = adept_call_arguments(&r->call);
-    for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
-        int32_t producer = adept_tensor_producer(t);
-        if (t->param >= 0) param = t->param;
-        if (way >= 0 || producer < 0 || (size_t)producer >= i) continue;
-        way = s->way[producer];
-        shown = t;
-    }
-    if (way < 0) return;
-    if (result && result->storage == shown->storage && !r->call.inplace)
-        s->way[i] = way;
-    else if (!arrivals[way].record)
-        arrivals[way] = (arrival){r, param};
-}
-
 /* The pieces reach operators of their own, all but one the same one of the same module and weight. */
 static bool goes_one_way(const search *s, const run *of)
 {
@@ -173,7 +153,23 @@ static bool goes_one_way(const search *s, const run *of)
     for (const piece *p = of->first; p < s->pieces + s->n_pieces && compare_tensor(p, of->first) == 0; p++)
         if (p->length == of->first->length) s->way[p->record] = (int32_t)(p->start / p->length);
     for (size_t i = 0; i < s->in->n_records; i++)
-        if (s->way[i] < 0) arrive(s, i, arrivals);
+        if (s->way[i] < 0) {
+            const adept_record *r = &s->in->records[i];
+            const adept_tensor *result = adept_result_tensor(&r->call, 0), *shown = NULL;
+            int32_t way = -1, param = -1;
+            adept_tensor_cursor at = adept_call_arguments(&r->call);
+            for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
+                int32_t producer = adept_tensor_producer(t);
+                if (t->param >= 0) param = t->param;
+                if (way >= 0 || producer < 0 || (size_t)producer >= i) continue;
+                way = s->way[producer];
+                shown = t;
+            }
+            if (way >= 0 && result && result->storage == shown->storage && !r->call.inplace)
+                s->way[i] = way;
+            else if (way >= 0 && !arrivals[way].record)
+                arrivals[way] = (arrival){r, param};
+        }
     const arrival *last = &arrivals[of->n - 1];
     for (size_t k = 0; k < of->n && last->record; k++)
         same += arrivals[k].record && arrivals[k].record->call.op == last->record->call.op &&

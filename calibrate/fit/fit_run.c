@@ -55,33 +55,6 @@ static void add_objective(adept_sha256 *sha, const adept_objective *o, double *s
     add_numbers(sha, o->fixed, o->n_parameters);
 }
 
-/*
- * A digest of everything that determines what a sub-fit finds. Rows enter by what the evaluator predicts for them at
- * some points, so that this need not know how it predicts.
- * @param start    on the unit cube
- * @param scratch  as adept_objective_n_scratch() says
- */
-static adept_status key_of(char key[ADEPT_SHA256_SIZE], const adept_objective *o, const adept_fit_options *options,
-                           const double *start, double *scratch, adept_error *err)
-{
-    const double search[] = {options->strategy,
-                             options->bounds,
-                             options->population_per_parameter,
-                             options->max_generations,
-                             options->tol,
-                             options->polish,
-                             options->restarts,
-                             (double)(options->seed >> 32),
-                             (double)(options->seed & 0xffffffffu)};
-    adept_sha256 sha;
-    adept_sha256_init(&sha);
-    add_text(&sha, ADEPT_VERSION);
-    add_objective(&sha, o, scratch);
-    add_numbers(&sha, search, sizeof search / sizeof search[0]);
-    add_numbers(&sha, start, o->n_genes);
-    return adept_sha256_hex(&sha, key, err);
-}
-
 #define PROGRESS_INTERVAL_S 0.2
 
 /* Conventions of scipy's differential evolution (docs/CALIBRATION.md). */
@@ -230,7 +203,26 @@ static adept_status solve(run *r, adept_error *err)
     bool found = false;
     adept_status status = ADEPT_OK;
     memcpy(sub_fit.name, r->label, sizeof sub_fit.name);
-    if (checkpoint) status = key_of(sub_fit.key, r->o, r->options, r->start, r->scratch, err);
+    if (checkpoint) {
+        /* A digest of everything that determines what a sub-fit finds. Rows enter by what the evaluator predicts for
+         * them at some points, so that this need not know how it predicts. */
+        const double search[] = {r->options->strategy,
+                                 r->options->bounds,
+                                 r->options->population_per_parameter,
+                                 r->options->max_generations,
+                                 r->options->tol,
+                                 r->options->polish,
+                                 r->options->restarts,
+                                 (double)(r->options->seed >> 32),
+                                 (double)(r->options->seed & 0xffffffffu)};
+        adept_sha256 sha;
+        adept_sha256_init(&sha);
+        add_text(&sha, ADEPT_VERSION);
+        add_objective(&sha, r->o, r->scratch);
+        add_numbers(&sha, search, sizeof search / sizeof search[0]);
+        add_numbers(&sha, r->start, r->o->n_genes);
+        status = adept_sha256_hex(&sha, sub_fit.key, err);
+    }
     if (checkpoint && status == ADEPT_OK) status = adept_checkpoint_find(checkpoint, &sub_fit, &found, err);
     if (status != ADEPT_OK) return status;
     if (found) {

@@ -145,26 +145,6 @@ static double read_timing(reader *r)
     return 0.0;
 }
 
-static void read_product(reader *r, adept_kernel_case *c, bool linear)
-{
-    double batch = number(r, COLUMN_B, 1, true);
-    c->m = number(r, COLUMN_M, 1, true);
-    c->k = number(r, COLUMN_N, 1, true); /* (B,M,N) by (B,N,K): N is summed over */
-    c->n = number(r, COLUMN_K, 1, true);
-    c->family = linear ? ADEPT_FAMILY_GEMM : ADEPT_FAMILY_BMM;
-    c->batch = linear ? 1.0 : batch;
-    if (linear) {
-        c->m *= batch; /* all leading dimensions are rows of one product */
-        c->pitch_bytes = c->k * c->element_bytes;
-    }
-    double weights = c->element_bytes * c->batch * c->k * c->n;
-    double others = c->element_bytes * c->batch * c->m * (c->k + c->n);
-    c->bytes = weights + others;
-    if (*cell(r, COLUMN_operand_sets) == '\0') return;
-    c->kept[0] = (adept_kept){others, weights + others};
-    c->kept[1] = (adept_kept){weights, weights * number(r, COLUMN_operand_sets, 1, true) + others};
-}
-
 /* Matrix units transpose images of planes, as in a step. */
 static void read_conv(reader *r, adept_kernel_row *row)
 {
@@ -207,8 +187,26 @@ static void read_operator(reader *r, adept_kernel_row *row)
     if (linear || conv || strcmp(op, "bmm") == 0) {
         if (conv)
             read_conv(r, row);
-        else
-            read_product(r, &row->work, linear);
+        else {
+            adept_kernel_case *c = &row->work;
+            double batch = number(r, COLUMN_B, 1, true);
+            c->m = number(r, COLUMN_M, 1, true);
+            c->k = number(r, COLUMN_N, 1, true); /* (B,M,N) by (B,N,K): N is summed over */
+            c->n = number(r, COLUMN_K, 1, true);
+            c->family = linear ? ADEPT_FAMILY_GEMM : ADEPT_FAMILY_BMM;
+            c->batch = linear ? 1.0 : batch;
+            if (linear) {
+                c->m *= batch; /* all leading dimensions are rows of one product */
+                c->pitch_bytes = c->k * c->element_bytes;
+            }
+            double weights = c->element_bytes * c->batch * c->k * c->n;
+            double others = c->element_bytes * c->batch * c->m * (c->k + c->n);
+            c->bytes = weights + others;
+            if (*cell(r, COLUMN_operand_sets) != '\0') {
+                c->kept[0] = (adept_kept){others, weights + others};
+                c->kept[1] = (adept_kept){weights, weights * number(r, COLUMN_operand_sets, 1, true) + others};
+            }
+        }
         if (row->tensor) row->work.family = ADEPT_FAMILY_TENSOR;
         return;
     }

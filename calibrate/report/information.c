@@ -10,22 +10,6 @@
 
 /* ---- from a Jacobian to what is known ---- */
 
-/* From the singular values s of the Jacobian with the prior's unit matrix below it: the prior makes s >= 1. */
-static void fill_covariance(adept_information *info, const double *s)
-{
-    size_t n = info->n;
-    for (size_t k = 0; k < n; k++)
-        info->deviation[k] = fmin(1.0, 1.0 / s[k]);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) {
-            double sum = 0.0;
-            for (size_t k = 0; k < n; k++)
-                sum +=
-                    info->directions[i * n + k] * info->directions[j * n + k] * info->deviation[k] * info->deviation[k];
-            info->covariance[i * n + j] = sum;
-        }
-}
-
 /* No information matrix is formed, which would square the condition number. */
 adept_status adept_information_solve(adept_information *info, adept_arena *arena, const double *jacobian, size_t m,
                                      adept_error *err)
@@ -53,7 +37,17 @@ adept_status adept_information_solve(adept_information *info, adept_arena *arena
     int code = gsl_linalg_SV_decomp(&left.matrix, &right.matrix, &values.vector, &room.vector);
     if (code != GSL_SUCCESS)
         return adept_error_set(err, ADEPT_E_INTERNAL, "identifiability: singular values: %s", gsl_strerror(code));
-    fill_covariance(info, s);
+    /* From the singular values s of the Jacobian with the prior's unit matrix below it: the prior makes s >= 1. */
+    for (size_t k = 0; k < n; k++)
+        info->deviation[k] = fmin(1.0, 1.0 / s[k]);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0.0;
+            for (size_t k = 0; k < n; k++)
+                sum +=
+                    info->directions[i * n + k] * info->directions[j * n + k] * info->deviation[k] * info->deviation[k];
+            info->covariance[i * n + j] = sum;
+        }
     return ADEPT_OK;
 }
 

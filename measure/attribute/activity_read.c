@@ -144,23 +144,6 @@ static void add_source(log_reader *r, cursor *c)
     r->shown.sources = r->sources;
 }
 
-static void get_meters(log_reader *r, cursor *c)
-{
-    size_t n = get_count(c, 3);
-
-    r->meters = calloc(n + 1, sizeof *r->meters);
-    r->sample_capacities = calloc(n + 1, sizeof *r->sample_capacities);
-    keep(c, r->meters && r->sample_capacities ? r->meters : NULL);
-    if (c->wrong) return;
-    for (size_t i = 0; i < n; i++) {
-        r->meters[i].name = get_text(c);
-        r->meters[i].source = get_text(c);
-        r->meters[i].component = (adept_component)get_below(c, ADEPT_COMPONENTS, "a meter's component is unknown");
-    }
-    r->shown.meters = r->meters;
-    r->shown.n_meters = n;
-}
-
 static void get_head(log_reader *r, cursor *c)
 {
     uint64_t version = get_varint(c);
@@ -173,7 +156,19 @@ static void get_head(log_reader *r, cursor *c)
         r->shown.has[k] = has >> k & 1;
     for (size_t n = get_count(c, 1); n > 0 && !c->wrong; n--)
         add_source(r, c);
-    get_meters(r, c);
+    size_t count = get_count(c, 3);
+    r->meters = calloc(count + 1, sizeof *r->meters);
+    r->sample_capacities = calloc(count + 1, sizeof *r->sample_capacities);
+    keep(c, r->meters && r->sample_capacities ? r->meters : NULL);
+    if (!c->wrong) {
+        for (size_t i = 0; i < count; i++) {
+            r->meters[i].name = get_text(c);
+            r->meters[i].source = get_text(c);
+            r->meters[i].component = (adept_component)get_below(c, ADEPT_COMPONENTS, "a meter's component is unknown");
+        }
+        r->shown.meters = r->meters;
+        r->shown.n_meters = count;
+    }
     size_t n = c->wrong || c->at == c->end ? 0 : get_count(c, 1);
     for (size_t i = 0; i < n && !c->wrong; i++) {
         const char *inside = get_text(c);
@@ -213,22 +208,6 @@ static float get_amount(cursor *c)
     return value;
 }
 
-static void get_activities(log_reader *r, cursor *c, adept_activity_interval *interval)
-{
-    size_t n = get_count(c, 3);
-    adept_activity *activities = adept_arena_array(c->arena, n + 1, sizeof *activities);
-
-    keep(c, activities);
-    for (size_t i = 0; i < n && !c->wrong; i++) {
-        activities[i].process = (uint32_t)get_below(c, r->shown.n_processes, "an activity is of no process");
-        unsigned known = (unsigned)get_varint(c), follow = (unsigned)get_varint(c);
-        for (unsigned k = 0; k < ADEPT_ACTIVITIES; k++)
-            activities[i].values[k] = !(known >> k & 1) ? NAN : follow >> k & 1 ? get_amount(c) : 0;
-    }
-    interval->activities = activities;
-    interval->n_activities = n;
-}
-
 static void get_gpu_uses(log_reader *r, cursor *c, adept_activity_interval *interval)
 {
     size_t n = get_count(c, 10);
@@ -260,7 +239,17 @@ static void get_interval(log_reader *r, cursor *c)
         refuse(c, "intervals are not in order of time");
     for (size_t left = get_count(c, 7); left > 0 && !c->wrong; left--)
         get_process(r, c);
-    get_activities(r, c, &interval);
+    size_t count = get_count(c, 3);
+    adept_activity *activities = adept_arena_array(c->arena, count + 1, sizeof *activities);
+    keep(c, activities);
+    for (size_t i = 0; i < count && !c->wrong; i++) {
+        activities[i].process = (uint32_t)get_below(c, r->shown.n_processes, "an activity is of no process");
+        unsigned known = (unsigned)get_varint(c), follow = (unsigned)get_varint(c);
+        for (unsigned k = 0; k < ADEPT_ACTIVITIES; k++)
+            activities[i].values[k] = !(known >> k & 1) ? NAN : follow >> k & 1 ? get_amount(c) : 0;
+    }
+    interval.activities = activities;
+    interval.n_activities = count;
     get_gpu_uses(r, c, &interval);
     for (size_t left = get_count(c, 25); left > 0 && !c->wrong; left--) {
         size_t meter = (size_t)get_below(c, r->shown.n_meters, "a sample is of no meter");
@@ -311,22 +300,6 @@ static bool zeros_follow(FILE *file)
     return c == EOF;
 }
 
-/* As much as the file has: the length alone makes us take no memory. @return how much that is */
-static size_t read_payload(adept_buffer *payload, FILE *file, size_t size)
-{
-    enum { PIECE = 1 << 16 };
-
-    payload->size = 0;
-    while (payload->size < size && !payload->failed) {
-        size_t more = size - payload->size < PIECE ? size - payload->size : PIECE;
-        char *room = adept_buffer_room(payload, more);
-        size_t n = room ? fread(room, 1, more, file) : 0;
-        payload->size += n;
-        if (n < more) break;
-    }
-    return payload->size;
-}
-
 static block_state next_block(adept_buffer *payload, FILE *file, const char **wrong)
 {
     unsigned char prefix[ADEPT_LOG_PREFIX];
@@ -338,7 +311,17 @@ static block_state next_block(adept_buffer *payload, FILE *file, const char **wr
         *wrong = "the length of a block is damaged";
         return is_zero && zeros_follow(file) ? BLOCK_TORN : BLOCK_BAD;
     }
-    if (read_payload(payload, file, size) < size) return BLOCK_TORN;
+    /* As much as the file has: the length alone makes us take no memory. */
+    enum { PIECE = 1 << 16 };
+    payload->size = 0;
+    while (payload->size < size && !payload->failed) {
+        size_t more = size - payload->size < PIECE ? size - payload->size : PIECE;
+        char *room = adept_buffer_room(payload, more);
+        size_t count = room ? fread(room, 1, more, file) : 0;
+        payload->size += count;
+        if (count < more) break;
+    }
+    if (payload->size < size) return BLOCK_TORN;
     if (u32_at(prefix + 4) == (uint32_t)crc32(0, (const Bytef *)payload->data, (uInt)size)) return BLOCK_WHOLE;
     *wrong = "a block does not have its checksum";
     int c = getc(file);

@@ -174,25 +174,6 @@ static void read_features(adept_json_reader *r, const cJSON *root, adept_attribu
     }
 }
 
-static void read_correlations(adept_json_reader *r, const cJSON *root, adept_attribution_model *m)
-{
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "correlations")
-                            ? adept_json_array(r, root, "correlations")
-                            : NULL, /* older models have none */
-        *item;
-
-    if (adept_json_size(list) > ADEPT_ACTIVITIES + ADEPT_MONITORED)
-        adept_json_fail(r, "\"correlations\" has more than %d", ADEPT_ACTIVITIES + ADEPT_MONITORED);
-    if (r->status != ADEPT_OK) return;
-    cJSON_ArrayForEach(item, list)
-    {
-        adept_attribution_correlation *c = &m->correlations[m->n_correlations++];
-        c->name = adept_json_keep(r, m->arena, adept_json_string(r, item, "name"));
-        c->spearman = number_or(r, item, "spearman", NAN);
-        c->n = (size_t)adept_json_count(r, item, "intervals");
-    }
-}
-
 static void read_draws(adept_json_reader *r, const cJSON *root, adept_attribution_model *m)
 {
     const cJSON *from = adept_json_object(r, root, "bootstrap"), *list = adept_json_array(r, from, "draws"), *draw,
@@ -254,7 +235,21 @@ static void read_model(adept_json_reader *r, const cJSON *root, adept_attributio
     m->lambda1 = adept_json_number(r, root, "lambda1");
     m->lambda2 = adept_json_number(r, root, "lambda2");
     read_features(r, root, m);
-    read_correlations(r, root, m);
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "correlations")
+                            ? adept_json_array(r, root, "correlations")
+                            : NULL, /* older models have none */
+        *item;
+    if (adept_json_size(list) > ADEPT_ACTIVITIES + ADEPT_MONITORED)
+        adept_json_fail(r, "\"correlations\" has more than %d", ADEPT_ACTIVITIES + ADEPT_MONITORED);
+    if (r->status == ADEPT_OK) {
+        cJSON_ArrayForEach(item, list)
+        {
+            adept_attribution_correlation *c = &m->correlations[m->n_correlations++];
+            c->name = adept_json_keep(r, m->arena, adept_json_string(r, item, "name"));
+            c->spearman = number_or(r, item, "spearman", NAN);
+            c->n = (size_t)adept_json_count(r, item, "intervals");
+        }
+    }
     m->static_w = adept_json_number(r, root, "static_w");
     if (r->status == ADEPT_OK && m->static_w < 0) adept_json_fail(r, "\"static_w\" is below 0");
     read_pair(r, root, "static_interval", &m->static_low_w, &m->static_high_w);

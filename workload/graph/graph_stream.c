@@ -383,15 +383,6 @@ static void io_params(stream *s)
     }
 }
 
-static void io_values(stream *s)
-{
-    uint64_t n = io_unsigned(s, s->out ? s->graph->n_values : 0);
-    if (s->out) return;
-    if (n > s->size) fail(s, "more values than bytes");
-    for (uint64_t i = 0; i < n && s->status == ADEPT_OK; i++)
-        if (adept_graph_builder_value(s->b) < 0) fail_memory(s);
-}
-
 static void io_inputs(stream *s)
 {
     size_t n = io_count(s, s->out ? s->graph->n_inputs : 0);
@@ -541,7 +532,12 @@ static size_t io_graph(stream *s, adept_graph *header)
             fail(s, "module listed twice, or the first one is not the root");
     }
     io_params(s);
-    io_values(s);
+    uint64_t count = io_unsigned(s, s->out ? s->graph->n_values : 0);
+    if (!s->out) {
+        if (count > s->size) fail(s, "more values than bytes");
+        for (uint64_t i = 0; i < count && s->status == ADEPT_OK; i++)
+            if (adept_graph_builder_value(s->b) < 0) fail_memory(s);
+    }
     io_inputs(s);
     if (s->status != ADEPT_OK || !reserve_numbers(s, 64)) return 0;
     io_block(s, body, 0, true);

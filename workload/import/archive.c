@@ -16,26 +16,6 @@ static bool begins(const unsigned char *head, size_t n, const char *text)
     return strlen(text) <= n && strncasecmp((const char *)head, text, strlen(text)) == 0;
 }
 
-static adept_status no_zip(const char *path, const unsigned char *head, size_t n, adept_error *err)
-{
-    static const char pickle_magic[] = "\x80\x02\x8a\nl\xfc\x9c"; /* protocol 2, LONG1 0x1950a86a20f9469cfc6c */
-    const char *what = "not a model file: neither a zip archive (.pt, .pt2) nor a profile in JSON";
-    if (n >= 7 && memcmp(head, pickle_magic, 7) == 0) {
-        what = "written by torch.save of PyTorch before 1.6: holds pickled objects, no program; export the model with "
-               "torch.jit.trace(...).save or torch.export.save";
-    } else if (n >= 2 && head[0] == 0x80 && head[1] <= 5) {
-        what = "a bare Python pickle: holds no program; export the model with torch.jit.trace(...).save or "
-               "torch.export.save";
-    } else if (n >= 1 && head[0] == '{') {
-        what = "JSON, where a model (.pt, .pt2) is expected";
-    } else if (begins(head, n, "version https://git-lfs")) {
-        what = "a pointer of Git LFS, not the file itself: git lfs pull fetches it";
-    } else if (begins(head, n, "<!doctype html") || begins(head, n, "<html")) {
-        what = "a web page, not the file itself: the download was refused or led elsewhere";
-    }
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, what);
-}
-
 /* ---- the end of an archive: PKWARE's APPNOTE 6.3, 4.3.14 to 4.3.16 ---- */
 
 #define END_BYTES 22
@@ -144,7 +124,25 @@ adept_status adept_archive_open(zip_t **out, const adept_source *s, adept_error 
     size_t n = s->size < sizeof head ? (size_t)s->size : sizeof head;
     if (!adept_source_read(s, 0, head, n))
         return adept_error_set(err, ADEPT_E_INVALID, "%s: cannot be read", s->name);
-    if (n < 2 || head[0] != 'P' || head[1] != 'K') return no_zip(s->name, head, n, err);
+    if (n < 2 || head[0] != 'P' || head[1] != 'K') {
+        static const char pickle_magic[] = "\x80\x02\x8a\nl\xfc\x9c"; /* protocol 2, LONG1 0x1950a86a20f9469cfc6c */
+        const char *what = "not a model file: neither a zip archive (.pt, .pt2) nor a profile in JSON";
+        if (n >= 7 && memcmp(head, pickle_magic, 7) == 0) {
+            what =
+                "written by torch.save of PyTorch before 1.6: holds pickled objects, no program; export the model with "
+                "torch.jit.trace(...).save or torch.export.save";
+        } else if (n >= 2 && head[0] == 0x80 && head[1] <= 5) {
+            what = "a bare Python pickle: holds no program; export the model with torch.jit.trace(...).save or "
+                   "torch.export.save";
+        } else if (n >= 1 && head[0] == '{') {
+            what = "JSON, where a model (.pt, .pt2) is expected";
+        } else if (begins(head, n, "version https://git-lfs")) {
+            what = "a pointer of Git LFS, not the file itself: git lfs pull fetches it";
+        } else if (begins(head, n, "<!doctype html") || begins(head, n, "<html")) {
+            what = "a web page, not the file itself: the download was refused or led elsewhere";
+        }
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", s->name, what);
+    }
     zip_source_t *source = source_of(s);
     if (!source) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", s->name);
     return open_archive(out, source, s->name, err);

@@ -66,25 +66,6 @@ static int32_t linear(const decoder *d, const char *name, int32_t x, int64_t in,
 
 /* ---- positions ---- */
 
-/* Cosines and sines of all positions, once for all layers. */
-static void rotary_table(decoder *d)
-{
-    adept_emitter *e = d->e;
-    const int64_t half = d->a->rotary_dim / 2;
-    adept_emit_place before = adept_emit_enter(e, "RotaryEmbedding", "rotary_emb");
-    int32_t frequencies = adept_emit_buffer(e, "inv_freq", 1, &half);
-    int32_t rows =
-        OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", adept_emit_to_float(e, frequencies), INT(0)), INT(-1));
-    int32_t positions =
-        OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0)), INT(0));
-    int32_t product = OP(e, "matmul.default", rows, adept_emit_to_float(e, positions));
-    int32_t angles = OP(e, "transpose.int", product, INT(1), INT(2));
-    int32_t both = OP(e, "cat.default", LIST_OF(e, angles, angles), INT(-1));
-    d->cos = OP(e, "mul.Tensor", OP(e, "cos.default", both), FLOAT(1));
-    d->sin = OP(e, "mul.Tensor", OP(e, "sin.default", both), FLOAT(1));
-    adept_emit_leave(e, before);
-}
-
 static int32_t slice(adept_emitter *e, int32_t x, int32_t from, int32_t to)
 {
     return OP(e, "slice.Tensor", x, INT(-1), from, to);
@@ -135,19 +116,6 @@ static int32_t learned_positions(const decoder *d)
     }
     numbers = adept_emit_end(e, numbers);
     return adept_emit_embedding(e, a->family->names->positions, numbers, a->positions + later, a->hidden, NULL);
-}
-
-/* (heads, 1, S) of distances times slopes, and the upper triangle that causality hides. */
-static void alibi(decoder *d)
-{
-    adept_emitter *e = d->e;
-    const int64_t slopes[] = {d->a->heads, 1, 1};
-    int32_t negative = OP(e, "sub.Tensor", OP(e, "arange.default", d->total), OP(e, "sub.Scalar", d->total, INT(1)));
-    int32_t distances = OP(e, "view.default", negative, LIST_OF(e, INT(1), INT(1), INT(-1)));
-    d->bias = OP(e, "mul.Tensor", distances, adept_emit_buffer(e, "slopes", 3, slopes));
-    int32_t square = OP(e, "ones.default", LIST_OF(e, d->sizes[1], d->total), INT(11));
-    d->hidden_mask =
-        OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "triu.default", square, INT(1)), INT(0)), INT(0));
 }
 
 /* ---- attention ---- */
@@ -409,12 +377,35 @@ static int32_t embed(decoder *d, int32_t ids, adept_emit_table *table)
     if (has(d, ADEPT_HAS_SCALED_EMBEDDING)) x = OP(e, "mul.Tensor", x, FLOAT(sqrt((double)a->hidden)));
     if (a->family->names->positions) x = add(d, x, learned_positions(d));
     if (a->family->positions <= ADEPT_ROTARY_PART) {
-        rotary_table(d);
+        /* Cosines and sines of all positions, once for all layers. */
+        const int64_t half = d->a->rotary_dim / 2;
+        adept_emit_place before = adept_emit_enter(e, "RotaryEmbedding", "rotary_emb");
+        int32_t frequencies = adept_emit_buffer(e, "inv_freq", 1, &half);
+        int32_t rows = OP(e, "unsqueeze.default",
+                          OP(e, "unsqueeze.default", adept_emit_to_float(e, frequencies), INT(0)), INT(-1));
+        int32_t positions = OP(e, "unsqueeze.default",
+                               OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0)), INT(0));
+        int32_t product = OP(e, "matmul.default", rows, adept_emit_to_float(e, positions));
+        int32_t angles = OP(e, "transpose.int", product, INT(1), INT(2));
+        int32_t both = OP(e, "cat.default", LIST_OF(e, angles, angles), INT(-1));
+        d->cos = OP(e, "mul.Tensor", OP(e, "cos.default", both), FLOAT(1));
+        d->sin = OP(e, "mul.Tensor", OP(e, "sin.default", both), FLOAT(1));
+        adept_emit_leave(e, before);
         /* cos and sin in the type of the hidden states. */
         d->cos = adept_emit_to_type_of(d->e, d->cos, x);
         d->sin = adept_emit_to_type_of(d->e, d->sin, x);
     }
-    if (a->family->positions == ADEPT_ALIBI) alibi(d);
+    if (a->family->positions == ADEPT_ALIBI) {
+        /* (heads, 1, S) of distances times slopes, and the upper triangle that causality hides. */
+        const int64_t slopes[] = {d->a->heads, 1, 1};
+        int32_t negative =
+            OP(e, "sub.Tensor", OP(e, "arange.default", d->total), OP(e, "sub.Scalar", d->total, INT(1)));
+        int32_t distances = OP(e, "view.default", negative, LIST_OF(e, INT(1), INT(1), INT(-1)));
+        d->bias = OP(e, "mul.Tensor", distances, adept_emit_buffer(e, "slopes", 3, slopes));
+        int32_t square = OP(e, "ones.default", LIST_OF(e, d->sizes[1], d->total), INT(11));
+        d->hidden_mask = OP(e, "unsqueeze.default",
+                            OP(e, "unsqueeze.default", OP(e, "triu.default", square, INT(1)), INT(0)), INT(0));
+    }
     return adept_emit_dropout(e, "drop", x, a->embedding_dropout);
 }
 

@@ -99,25 +99,20 @@ static int32_t predict_words(const encoder *n, int32_t x, adept_emit_table table
 
 typedef enum bert_head { MODEL, MASKED, PRETRAINING, SEQUENCE, TOKENS, ANSWERS, NO_HEAD } bert_head;
 
-static bert_head find_bert_head(const char *name)
+int32_t adept_build_bert(adept_emitter *e, const adept_architecture *a, const char *specs[2], size_t *n_specs)
 {
+    encoder n = {.e = e, .a = a};
+    adept_emit_table table;
     static const char *const names[] = {"",
                                         "ForMaskedLM",
                                         "ForPreTraining",
                                         "ForSequenceClassification",
                                         "ForTokenClassification",
                                         "ForQuestionAnswering"};
-    size_t i = 0;
-    while (i < NO_HEAD && strcmp(names[i], name) != 0)
-        i++;
-    return (bert_head)i;
-}
-
-int32_t adept_build_bert(adept_emitter *e, const adept_architecture *a, const char *specs[2], size_t *n_specs)
-{
-    encoder n = {.e = e, .a = a};
-    adept_emit_table table;
-    bert_head head = find_bert_head(a->head);
+    size_t k = 0;
+    while (k < NO_HEAD && strcmp(names[k], a->head) != 0)
+        k++;
+    bert_head head = (bert_head)k;
     if (head == NO_HEAD) {
         adept_emit_note(
             e,

@@ -153,13 +153,20 @@ static void cut_ending(char *name)
     }
 }
 
-/* The bundled model whose name differs least; "" if none is close. */
-static void find_near(char near[NAME_MAX + 1], const char *name)
+adept_status adept_models_path(char path[ADEPT_MODULE_PATH_BYTES], const char *name, adept_error *err)
 {
+    char near[NAME_MAX + 1];
+
+    if (adept_file_is(name, S_IFDIR) && is_file(path, name, "", "config.json")) return ADEPT_OK;
+    if (strchr(name, '/') || access(name, F_OK) == 0 || adept_is_spec(name)) {
+        if (snprintf(path, ADEPT_MODULE_PATH_BYTES, "%s", name) < ADEPT_MODULE_PATH_BYTES) return ADEPT_OK;
+        return adept_error_set(err, ADEPT_E_INVALID, "%.80s...: %s", name, strerror(ENAMETOOLONG));
+    }
+    if (adept_models_bundled(path, name)) return ADEPT_OK;
+    /* The bundled model whose name differs least; "" if none is close. */
     bool (*const folders[])(char *) = {adept_models_folder, adept_configs_folder};
     char folder[ADEPT_MODULE_PATH_BYTES], wanted[NAME_MAX + 1], known[NAME_MAX + 1];
     size_t best = SIZE_MAX;
-
     near[0] = '\0';
     snprintf(wanted, sizeof wanted, "%s", name);
     cut_ending(wanted);
@@ -172,19 +179,6 @@ static void find_near(char near[NAME_MAX + 1], const char *name)
         }
         if (listing) closedir(listing);
     }
-}
-
-adept_status adept_models_path(char path[ADEPT_MODULE_PATH_BYTES], const char *name, adept_error *err)
-{
-    char near[NAME_MAX + 1];
-
-    if (adept_file_is(name, S_IFDIR) && is_file(path, name, "", "config.json")) return ADEPT_OK;
-    if (strchr(name, '/') || access(name, F_OK) == 0 || adept_is_spec(name)) {
-        if (snprintf(path, ADEPT_MODULE_PATH_BYTES, "%s", name) < ADEPT_MODULE_PATH_BYTES) return ADEPT_OK;
-        return adept_error_set(err, ADEPT_E_INVALID, "%.80s...: %s", name, strerror(ENAMETOOLONG));
-    }
-    if (adept_models_bundled(path, name)) return ADEPT_OK;
-    find_near(near, name);
     return adept_error_set(err, ADEPT_E_INVALID, "%.200s: no such file, and no bundled model of that name%s%s%s", name,
                            *near ? "; did you mean " : "", near, *near ? "?" : "");
 }
