@@ -346,9 +346,9 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const adept_kerne
     double memory_s = stream_s * ((scale < 0 ? 1.0 : theta[scale]) + (wide < 0 ? 0.0 : theta[wide]));
     double alu_s = c->alu_flops > 0.0 ? c->alu_flops / (gpu->alu_flops_per_s * theta[ADEPT_KP_beta_alu]) : 0.0;
     double rows = row < 0 ? 0.0 : c->bytes / (2.0 * c->element_bytes * c->row_elements) / gpu->sm_count; /* on one SM */
-    /* Batch normalisations on 16 bits over planes of channels: PyTorch's own kernels, whose threads load an element at a
-     * time. By 31 % more bandwidth (Lambda's A100 SXM 80 GB and PCIe 40 GB) a ResNet-50 in fp16 is 12 % faster, in TF32
-     * 21 %. Seconds for each cycle that an element takes, on all SMs at once. */
+    /* Batch normalisations on 16 bits over planes of channels: PyTorch's own kernels, whose threads load an element at
+     * a time. By 31 % more bandwidth (Lambda's A100 SXM 80 GB and PCIe 40 GB) a ResNet-50 in fp16 is 12 % faster, in
+     * TF32 21 %. Seconds for each cycle that an element takes, on all SMs at once. */
     bool loads_one = c->family == ADEPT_FAMILY_BATCH_NORM && c->planes > 0.0 && c->element_bytes <= 2.0;
     double cycle_s = loads_one ? c->bytes / c->element_bytes / (gpu->sm_count * gpu->clock_hz) : 0.0;
     double besides_s = (row < 0 ? 0.0 : rows * theta[row]) + cycle_s * theta[ADEPT_KP_cycles_batch_norm_planes];
