@@ -182,7 +182,8 @@ static void stages_share_blocks(void **state)
         assert_true(params == (double)w->p->trainable_params + 50304.0 * 1024);
     }
     /* 16 blocks in 18 parts, as Llama 3.1 has 126 in 128: the ends are embedding and head alone */
-    const adept_layout_prediction ends = predict(w, (adept_run){.pp = 9, .virtual_stages = 2, .nodes = 3, .global_batch = 18});
+    const adept_layout_prediction ends =
+        predict(w, (adept_run){.pp = 9, .virtual_stages = 2, .nodes = 3, .global_batch = 18});
     assert_true(ends.stages[0].blocks == 1.0 && ends.stages[1].blocks == 2.0 && ends.stages[8].blocks == 1.0);
     assert_true(ends.stages[0].params > ends.stages[1].params); /* a block and the table */
     adept_error err = {0};
