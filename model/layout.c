@@ -91,7 +91,8 @@ static const struct {
     const char *board, *node;
 } usual[] = {{"v100-sxm", "dgx-1"},    {"a100-sxm", "dgx-a100"}, {"a800-sxm", "dgx-a100"}, {"h100-sxm", "dgx-h100"},
              {"h800-sxm", "dgx-h100"}, {"h200-sxm", "dgx-h100"}, {"h20-sxm", "dgx-h100"},  {"b200", "dgx-b200"},
-             {"b300", "dgx-b200"},     {"gb200", "dgx-b200"}};
+             {"b300", "dgx-b200"},     {"gb200", "dgx-gb200"},   {"gh200", "quad-gh200"},  {"mi300x", "mi300x-8"},
+             {"mi325x", "mi300x-8"},   {"mi355x", "mi300x-8"}};
 #define USUAL_NODE_GPUS 8.0
 
 /* ---- what is known before any stage ---- */
@@ -101,7 +102,7 @@ static bool trains(const adept_layout_state *x)
     return adept_mode_trains(x->prof->mode);
 }
 
-static const char *usual_node(const adept_hwprofile *hw)
+const char *adept_layout_usual_node(const adept_hwprofile *hw)
 {
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         if (strncmp(hw->name, usual[i].board, strlen(usual[i].board)) == 0) return usual[i].node;
@@ -113,7 +114,7 @@ static adept_status find_nodes(adept_layout_state *x)
 {
     adept_run *run = &x->run, room;
     const double gpus = (double)x->mesh.gpus;
-    const char *node = usual_node(x->hw);
+    const char *node = adept_layout_usual_node(x->hw);
     const adept_run *says = run;
     if (run->node == 0 && node && gpus > 1.0 && run->internode_bytes_per_s == 0.0 && run->node_gpus == 0) {
         says = adept_node_at(adept_name_index(node, adept_node_name));
@@ -214,7 +215,8 @@ static adept_status find_stages(adept_layout_state *x)
     const int64_t v = x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 : x->mesh.virtual_stages, parts = p * v;
     if (p > ADEPT_MOST_STAGES)
         return adept_error_set(x->err, ADEPT_E_USAGE, "pp %lld: at most %d stages", (long long)p, ADEPT_MOST_STAGES);
-    if (parts > 1 && blocks < parts && blocks + 2 != parts) /* embedding and head alone can be a part */
+    /* embedding and head alone can be a part */
+    if (parts > 1 && blocks < parts && (blocks < 1 || blocks + 2 != parts))
         return adept_error_set(
             x->err, ADEPT_E_USAGE,
             "pp %lld x virtual_stages %lld: the model has %lld blocks (modules by number) to share out", (long long)p,

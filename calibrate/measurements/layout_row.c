@@ -1,4 +1,5 @@
 /** @file layout_row.c  Rows of layouts: what other programs call adept's words, and what a row does not say. */
+#include "adept_layout.h"
 #include "adept_number.h"
 #include "dataset_private.h"
 #include "nearest.h"
@@ -178,6 +179,8 @@ static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, dou
 
 void adept_row_settle_board(adept_dataset_row *m)
 {
+    if ((m->unsaid & ADEPT_UNSAID_NETWORK) && !adept_layout_usual_node(m->hw))
+        m->run.node = (int)adept_name_index("pcie-8", adept_node_name);
     if (!(m->unsaid & ADEPT_UNSAID_PRECISION) || m->hw->specs.tensor_bf16_flops_per_s > 0) return;
     if (m->precision == ADEPT_AMP_BF16) m->precision = ADEPT_AMP_FP16;
     if (m->precision == ADEPT_PURE_BF16) m->precision = ADEPT_PURE_FP16;

@@ -96,6 +96,8 @@ ADEPT_API adept_status adept_layout_find_slack(adept_layout_prediction *layout, 
 ADEPT_API adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_profile *prof,
                                                 const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
+/** The server that boards of that name stand in, if nobody says; NULL: none is usual. */
+const char *adept_layout_usual_node(const adept_hwprofile *hw);
 /** Does it fit only if little is lost to fragmentation? Its step fits, and its peak may be higher than the memory. */
 bool adept_layout_is_near(const adept_layout_prediction *layout);
 

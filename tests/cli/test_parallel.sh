@@ -226,6 +226,36 @@ shows '^  Megatron-LM  --tensor-model-parallel-size'
 # shellcheck disable=SC2046 # what it says to copy
 expect_ok $(sed -n 's/^  adept  *//p' out) --json && keep copied
 json 'its words are those of predict' 'copied["layout"]["global_batch"] == 32 and copied["layout"]["gpus"] == 16'
+# ---- the edge of memory: 1 KB more than the first one needs at least, so that it is near; and so that it is not
+first() { "$python" -c 'import json, sys; m = json.load(open("plan.json"))["layouts"][0]["layout"]["memory"]; print(m["peak_bytes"] + eval(sys.argv[1], m))' "$1"; }
+# shellcheck disable=SC2086
+expect_ok plan "$m" $on --gpus 16 --global-batch 32 --set specs.mem_bytes="$(first 1000)" --json && keep edge
+json 'a first one at the edge, and the best safe one' 'edge["layouts"][0]["near"] and edge["layouts"][0]["fits"] and
+    edge["layouts"][0]["step_time_s"] == plan["layouts"][0]["step_time_s"] and not edge["safe"]["near"] and
+    edge["safe"]["step_time_s"] > edge["layouts"][0]["step_time_s"] and edge["safe"]["layout"]["memory"]["near"] is False and
+    edge["safe"]["layout"]["memory"]["peak_bytes"] + edge["safe"]["layout"]["memory"]["fragmentation_bytes"] <= edge["safe"]["memory"]["capacity_bytes"] and
+    all(l["near"] for l in edge["layouts"] if l["step_time_s"] < edge["safe"]["step_time_s"])'
+# shellcheck disable=SC2086
+expect_ok plan "$m" $on --gpus 16 --global-batch 32 --set specs.mem_bytes="$(first 'fragmentation_bytes + 1000')" --json && keep roomy
+json 'not at the edge' 'not roomy["layouts"][0]["near"] and "safe" not in roomy and "safe" not in plan'
+# shellcheck disable=SC2086
+expect_ok plan "$m" $on --gpus 16 --global-batch 32 --set specs.mem_bytes="$(first 1000)"
+shows '^The first one is near the memory: it takes up to '
+shows '^The best that fits whatever is lost$'
+shows ' near [0-9.]+ GiB '
+
+# ---- copies of experts' weights that autocast makes lie once, split by ep: 6 layers x 3 products x 8 experts x 512 x 1024 in 16 bits; FSDP
+# gathers such weights, and compiled kernels cast them as they go
+x='adept:mixtral?layers=6&hidden=512&heads=8&kv_heads=8&experts=8&topk=2&ffn=1024&expert_ffn=1024&vocab=32000'
+for way in '--zero 1' '--fsdp full' '--zero 1 --execution compile'; do
+    for ep in 1 4; do
+        # shellcheck disable=SC2086
+        expect_ok predict "$x" --gpu h100 --precision bf16 --batch 1 --seq-length 512 --gpus 8 $way --ep "$ep" --json && keep "ep$ep"
+    done
+    case $way in '--zero 1') less='6 * 3 * 8 * 512 * 1024 * 2 * 3 / 4' ;; *) less=0 ;; esac
+    json "copies of experts: $way" "abs(ep1['memory']['activations_bytes'] - ep4['memory']['activations_bytes'] - $less) < 1"
+done
+
 # shellcheck disable=SC2086
 {
     # ---- parts of the search by several machines are the whole

@@ -336,6 +336,29 @@ static void unsaid(void **state)
     adept_dataset_free(d);
 }
 
+/* Between nodes of boards without a usual server lies what joins servers of boards in slots, in rows. */
+static void network_unsaid(void **state)
+{
+    (void)state;
+    static const char *const boards[] = {"h100-sxm-80gb", "mi300x", "gh200", "gb200", "l40s", "a100-pcie-80gb"};
+    adept_error err = {0};
+    for (size_t i = 0; i < sizeof boards / sizeof *boards; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "model,step_time_s,gpu,layers,hidden,heads,ffn,vocab,family,seq_length,gpus,dp\n"
+                 "m,1,%s,2,64,4,128,32000,llama,32,16,16\n",
+                 boards[i]);
+        adept_dataset *d = parse(text);
+        assert_int_equal(adept_dataset_select_own(d, &err), ADEPT_OK);
+        assert_int_equal(adept_dataset_profiles(d, NULL, &err), ADEPT_OK);
+        if (d->n != 1) fail_msg("%s: %s", boards[i], d->unused[0].why);
+        const char *node = adept_node_name((size_t)d->rows[0].run.node);
+        assert_string_equal(node, i < 4 ? "none" : "pcie-8");
+        assert_true(d->rows[0].unsaid & ADEPT_UNSAID_NETWORK);
+        adept_dataset_free(d);
+    }
+}
+
 /* Of 16 bits, and of those that the board has; a row that says it is left alone. */
 static void precision_unsaid(void **state)
 {
@@ -546,7 +569,7 @@ int main(void)
         cmocka_unit_test(architectures), cmocka_unit_test(architectures_listed),
         cmocka_unit_test(words_of_rows), cmocka_unit_test(names_of_columns),
         cmocka_unit_test(tokens),        cmocka_unit_test(unsaid),
-        cmocka_unit_test(precision_unsaid),
+        cmocka_unit_test(precision_unsaid), cmocka_unit_test(network_unsaid),
         cmocka_unit_test(by_stage),      cmocka_unit_test(noted),
         cmocka_unit_test(said_twice),    cmocka_unit_test(report),
     };

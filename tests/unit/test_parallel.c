@@ -181,6 +181,11 @@ static void stages_share_blocks(void **state)
             params += (i ? six : three).stages[r].params;
         assert_true(params == (double)w->p->trainable_params + 50304.0 * 1024);
     }
+    /* 16 blocks in 18 parts, as Llama 3.1 has 126 in 128: the ends are embedding and head alone */
+    const adept_layout_prediction ends =
+        predict(w, (adept_run){.pp = 9, .virtual_stages = 2, .nodes = 3, .global_batch = 18});
+    assert_true(ends.stages[0].blocks == 1.0 && ends.stages[1].blocks == 2.0 && ends.stages[8].blocks == 1.0);
+    assert_true(ends.stages[0].params > ends.stages[1].params); /* a block and the table */
     adept_error err = {0};
     adept_prediction p;
     assert_int_equal(adept_predict(&p, w->p, w->hw, &(adept_run){.pp = 32, .global_batch = 64}, &err), ADEPT_E_USAGE);
