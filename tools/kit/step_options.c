@@ -183,7 +183,11 @@ adept_status adept_option_carbon(adept_cli *cli, const char *option, char *text,
     adept_job_spec *job = record;
 
     if (adept_number_length(text) > 0) return adept_option_number(cli, option, text, 0, &job->carbon_g_per_kwh);
-    return adept_option_country(cli, option, text, &job->country);
+    job->country = adept_grid_intensity_find(text);
+    if (job->country) return ADEPT_OK;
+    const char *near = strlen(text) > 3 ? adept_nearest(text, country_name) : NULL;
+    return adept_cli_usage(cli, "%s: '%s' is not a number, nor a zone that --country knows%s%s%s", option, text,
+                           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 adept_status adept_option_pue(adept_cli *cli, const char *option, char *text, void *record)
