@@ -271,8 +271,8 @@ static adept_kernel_time law_of_tries(const adept_kernel_case *c, const adept_ke
         if (k > 0 && i == guess) continue;
         double memory_s = (r->bytes + r->reload_bytes * misses * reload) / rate;
         double serial_s = (r->serial_bytes > 0.0 ? r->serial_bytes / rate : 0.0) + r->split_s;
-        /* The overlap is worked out only where the larger of both parts does not tell already: seldom where the guess is
-         * right, which is looked at before the others. */
+        /* The overlap is worked out only where the larger of both parts does not tell already: seldom where the guess,
+         * which is looked at first, is right. */
         double least_s = (compute_s[i] > memory_s ? compute_s[i] : memory_s) + serial_s;
         if (k > 0 && !(least_s * (1.0 - ROUNDING) < best_s)) continue;
         double both_s = combine(compute_s[i], memory_s), time_s = both_s + serial_s;
