@@ -408,12 +408,14 @@ row_of 1 400 'gpu-3 of 4 measured, by CUDA_VISIBLE_DEVICES=3' A=1 -- --read "$wo
 env CUDA_VISIBLE_DEVICES=1 sleep 30 &
 pid=$!
 until tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -q '^CUDA_VISIBLE_DEVICES=1$'; do sleep 0.05; done
+(with_boards A=1 -- --attach "$pid" --duration 1s --samples "$work/attached"; exit "$rc") &
+until [ -s "$work/attached" ]; do sleep 0.05; done # the step lies in what is recorded, however long the start takes
 read now _ </proc/uptime
-printf '%s\n' "$now begin step" >"$work/attached.marks"
-with_boards A=1 -- --attach "$pid" --duration 0.5s --samples "$work/attached"
+wait $!
+rc=$?
 ends 0 "of --attach"
 kill "$pid"
-echo "$("$python" -c "print($now + 0.4)") end step" >>"$work/attached.marks"
+printf '%s\n' "$now begin step" "$("$python" -c "print($now + 0.4)") end step" >"$work/attached.marks"
 row_of 1 200 'gpu-1 of 4 measured, by CUDA_VISIBLE_DEVICES=1' A=1 -- --read "$work/attached" $steps
 
 # ---- --devices: UUIDs, how they begin, addresses; what is unknown is refused before the command runs
