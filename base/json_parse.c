@@ -263,9 +263,10 @@ static bool fill(parser *p, cJSON *container, char close)
     skip_blanks(p);
     if (!take(p, close)) {
         do {
-            if (close == '}' && !parse_member(p, container)) return false;
-            cJSON *value = close == ']' ? parse_value(p) : NULL;
-            if (close == ']' && !(value && cJSON_AddItemToArray(container, value))) return false;
+            cJSON *value;
+            if (!(close == '}' ? parse_member(p, container)
+                               : (value = parse_value(p)) && cJSON_AddItemToArray(container, value)))
+                return false;
             n++;
             skip_blanks(p);
         } while (take(p, ','));

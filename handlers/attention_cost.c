@@ -30,7 +30,6 @@ static double stored_share(const adept_cost *cost, const adept_tensor *t)
 static traffic measure(const adept_cost *cost, const adept_attention_sizes *a)
 {
     double size = adept_dtype_bytes(a->dtype), matrices = a->batch * a->heads, given = a->batch * a->kv_heads;
-    /* Values that are a part of the keys are read with them: the latent of DeepSeek's cache. */
     return (traffic){.matrices = matrices,
                      .scores = matrices * a->queries * a->keys,
                      .score_bytes = matrices * a->queries * a->keys * size,
@@ -40,7 +39,8 @@ static traffic measure(const adept_cost *cost, const adept_attention_sizes *a)
                      .v = matrices * a->keys * a->value_width * size,
                      .out = matrices * a->queries * a->value_width * size,
                      .k_given = given * a->keys * a->width * size * stored_share(cost, a->k),
-                     .v_given = (a->v && a->k && a->v->storage >= 0 && a->v->storage == a->k->storage)
+                     /* values that are a part of the keys are read with them: the latent of DeepSeek's cache */
+                     .v_given = a->v && a->k && a->v->storage >= 0 && a->v->storage == a->k->storage
                                     ? 0
                                     : given * a->keys * a->value_width * size * stored_share(cost, a->v),
                      .mask = a->mask ? adept_tensor_unique_bytes(a->mask) : 0};

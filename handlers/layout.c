@@ -178,20 +178,19 @@ void adept_layout_as_strided(adept_call *c, adept_layout *l)
     if (adept_call_ok(c) && out.offset < 0) adept_call_fail(c, "as_strided: negative offset");
     for (int d = 0; d < out.ndim && adept_call_ok(c); d++)
         if (out.dims[d] < 0 || out.strides[d] < 0) adept_call_fail(c, "as_strided: negative size or stride");
-    if (adept_call_ok(c)) {
-        /* A parameter may be part of a larger memory, of which the file says nothing. */
-        double last = (double)out.offset;
-        bool is_empty = false;
-        for (int d = 0; d < out.ndim; d++) {
-            last += (double)(out.dims[d] - 1) * (double)out.strides[d];
-            is_empty = is_empty || out.dims[d] == 0;
-        }
-        double needed = (last + 1.0) * adept_dtype_bytes(self->dtype), there = adept_call_memory_bytes(c, self);
-        adept_call_refuse(c, !is_empty && self->param < 0 && needed > there,
-                          "as_strided: sizes, strides and offset need %.0f bytes of memory, there are %.0f", needed,
-                          there);
+    if (!adept_call_ok(c)) return;
+    /* A parameter may be part of a larger memory, of which the file says nothing. */
+    double last = (double)out.offset;
+    bool is_empty = false;
+    for (int d = 0; d < out.ndim; d++) {
+        last += (double)(out.dims[d] - 1) * (double)out.strides[d];
+        is_empty = is_empty || out.dims[d] == 0;
     }
-    if (adept_call_ok(c)) *l = out;
+    double needed = (last + 1.0) * adept_dtype_bytes(self->dtype), there = adept_call_memory_bytes(c, self);
+    if (!adept_call_refuse(c, !is_empty && self->param < 0 && needed > there,
+                           "as_strided: sizes, strides and offset need %.0f bytes of memory, there are %.0f", needed,
+                           there))
+        *l = out;
 }
 
 /* ---------------------------------------------------------------- reshape ---------------- */

@@ -161,16 +161,14 @@ static void cost(adept_call *c, adept_cost *cost)
         const adept_tensor *weight = adept_elem_tensor_at(c, 1);
         double n = (double)adept_tensor_numel(self);
         adept_elem_forward(cost, out, prelu.flops, adept_elem_read(self) + adept_elem_read(weight));
-        if (adept_cost_backward(cost)) {
-            bool both = adept_cost_wants_grad(cost, weight);
-            adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){2 * prelu.flops, 1, 1 + both, 1},
-                             adept_elem_read(self) + adept_elem_read(weight));
-            if (both && n > (double)adept_tensor_numel(weight))
-                adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, adept_tensor_bytes(out),
-                               adept_tensor_bytes(weight));
-            adept_elem_save_input(c, cost, self);
-            adept_elem_save_input(c, cost, weight);
-        }
+        if (!adept_cost_backward(cost)) return;
+        bool both = adept_cost_wants_grad(cost, weight);
+        adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){2 * prelu.flops, 1, 1 + both, 1},
+                         adept_elem_read(self) + adept_elem_read(weight));
+        if (both && n > (double)adept_tensor_numel(weight))
+            adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, adept_tensor_bytes(out), adept_tensor_bytes(weight));
+        adept_elem_save_input(c, cost, self);
+        adept_elem_save_input(c, cost, weight);
         return;
     }
     bool random = !strncmp(adept_call_op(c), "aten::rrelu", strlen("aten::rrelu")) && adept_call_training(c);

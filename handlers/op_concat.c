@@ -95,16 +95,14 @@ static void shape(adept_call *c)
     start(c, &j, first);
     for (size_t i = 0; i < n && adept_call_ok(c); i++) {
         dtype = adept_dtype_promote(dtype, items[i]->dtype);
-        if (!is_skipped(&j, items[i])) {
-            int64_t dims[ADEPT_MAX_DIMS];
-            int ndim = part_dims(&j, items[i], dims);
-            bool fits = ndim == j.ndim;
-            for (int d = 0; fits && d < ndim; d++)
-                fits = d == j.dim || dims[d] == j.dims[d];
-            if (!fits || __builtin_add_overflow(j.dims[j.dim], dims[j.dim], &j.dims[j.dim]))
-                adept_call_fail(c, "%s does not fit the others along dimension %d", adept_call_shape(c, items[i]),
-                                j.dim);
-        }
+        if (is_skipped(&j, items[i])) continue;
+        int64_t dims[ADEPT_MAX_DIMS];
+        int ndim = part_dims(&j, items[i], dims);
+        bool fits = ndim == j.ndim;
+        for (int d = 0; fits && d < ndim; d++)
+            fits = d == j.dim || dims[d] == j.dims[d];
+        if (!fits || __builtin_add_overflow(j.dims[j.dim], dims[j.dim], &j.dims[j.dim]))
+            adept_call_fail(c, "%s does not fit the others along dimension %d", adept_call_shape(c, items[i]), j.dim);
     }
     adept_tensor *out = adept_out_tensor(c, dtype, j.ndim, j.dims);
     if (adept_call_ok(c)) {

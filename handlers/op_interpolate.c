@@ -4,8 +4,6 @@
 #include "adept_handler.h"
 #include <math.h>
 
-#define MAX_SPATIAL 3
-
 typedef struct form {
     int spatial;
     int taps;  /* 1: nearest */

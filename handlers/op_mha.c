@@ -180,22 +180,19 @@ static void normalise(adept_cost *cost, const mha *m, double rows)
 static void cost(adept_call *c, adept_cost *cost)
 {
     mha m = read_mha(c);
-    if (adept_call_data(c) == &encoder) {
-        /* Attention, the feed-forward products with their activation, and for each half a residual sum and a
-         * normalisation. */
-        const adept_tensor *up = adept_arg_tensor(c, "ffn_weight_1"), *down = adept_arg_tensor(c, "ffn_weight_2");
-        double rows = (double)m.q->dims[0] * (double)m.q->dims[1], width = (double)m.width, inner = (double)up->dims[0];
-        double activation = adept_arg_bool(c, "use_gelu", false) ? 8 : 1; /* op_activation.c */
-        attention_cost(c, cost, &m);
-        each(cost, &m, rows * width, 1, 2, 0);
-        normalise(cost, &m, rows);
-        project(cost, NULL, rows, width, inner, up, adept_arg_tensor(c, "ffn_bias_1"));
-        each(cost, &m, rows * inner, activation, 1, 0);
-        project(cost, NULL, rows, inner, width, down, adept_arg_tensor(c, "ffn_bias_2"));
-        each(cost, &m, rows * width, 1, 2, 0);
-        normalise(cost, &m, rows);
-    } else
-        attention_cost(c, cost, &m);
+    attention_cost(c, cost, &m);
+    if (adept_call_data(c) != &encoder) return;
+    /* The feed-forward products with their activation, and for each half a residual sum and a normalisation. */
+    const adept_tensor *up = adept_arg_tensor(c, "ffn_weight_1"), *down = adept_arg_tensor(c, "ffn_weight_2");
+    double rows = (double)m.q->dims[0] * (double)m.q->dims[1], width = (double)m.width, inner = (double)up->dims[0];
+    double activation = adept_arg_bool(c, "use_gelu", false) ? 8 : 1; /* op_activation.c */
+    each(cost, &m, rows * width, 1, 2, 0);
+    normalise(cost, &m, rows);
+    project(cost, NULL, rows, width, inner, up, adept_arg_tensor(c, "ffn_bias_1"));
+    each(cost, &m, rows * inner, activation, 1, 0);
+    project(cost, NULL, rows, inner, width, down, adept_arg_tensor(c, "ffn_bias_2"));
+    each(cost, &m, rows * width, 1, 2, 0);
+    normalise(cost, &m, rows);
 }
 
 const adept_handler adept_handler_mha = {

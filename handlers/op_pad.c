@@ -82,10 +82,9 @@ static void shape(adept_call *c)
     pad_mode mode = mode_of(c);
     if (!adept_call_ok(c)) return;
     for (int d = 0; d < self->ndim; d++)
-        if (adept_call_refuse(/* PyTorch cuts off each side by itself */
-                              c,
+        if (adept_call_refuse(c,
                               __builtin_add_overflow(self->dims[d], p.before[d], &dims[d]) ||
-                                  (mode == CONSTANT &&
+                                  (mode == CONSTANT && /* PyTorch cuts off each side by itself */
                                    (dims[d] < 0 || (p.behind[d] < 0 && self->dims[d] + p.behind[d] < 0))) ||
                                   __builtin_add_overflow(dims[d], p.behind[d], &dims[d]) ||
                                   dims[d] < (mode == CONSTANT && p.grows && d >= self->ndim - p.n),

@@ -125,16 +125,15 @@ static void shape(adept_call *c)
         bool fits = to > 0 && (from == to || (last >= 0 && l.strides[last] == 1 && l.dims[last] < INT64_MAX / 16 &&
                                               l.dims[last] * from % to == 0));
         if (!fits) adept_call_fail(c, "view of %s as %s", adept_dtype_name(self->dtype), adept_dtype_name(dtype));
-        if (adept_call_ok(c)) {
-            if (from != to) {
-                l.dims[last] = l.dims[last] * from / to;
-                for (int d = 0; d < last; d++)
-                    if (__builtin_mul_overflow(l.strides[d], from, &l.strides[d])) l.strides[d] = INT64_MAX;
-                for (int d = 0; d < last; d++)
-                    l.strides[d] /= to;
-            }
-            adept_out_view(c, self, l.ndim, l.dims, l.strides)->dtype = dtype;
+        if (!adept_call_ok(c)) return;
+        if (from != to) {
+            l.dims[last] = l.dims[last] * from / to;
+            for (int d = 0; d < last; d++)
+                if (__builtin_mul_overflow(l.strides[d], from, &l.strides[d])) l.strides[d] = INT64_MAX;
+            for (int d = 0; d < last; d++)
+                l.strides[d] /= to;
         }
+        adept_out_view(c, self, l.ndim, l.dims, l.strides)->dtype = dtype;
         return;
     }
     int ndim = new_dims(c, row, self, dims);

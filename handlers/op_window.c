@@ -474,12 +474,15 @@ static void adaptive_cost(adept_call *c, adept_cost *cost)
     double taps = 1;
     bool mean = !f->max && !f->own;
     for (int i = 0; i < x->ndim; i++) {
+        const int64_t in = x->dims[i], out = y->dims[i];
+        if (i < x->ndim - f->spatial) {
+            taps *= (double)in;
+            continue;
+        }
         /* Elements of all windows along one dimension: they tile it where out divides in, else neighbours share an
          * element. sum over i of ceil((i + 1) in / out) - floor(i in / out) = in + out - gcd(in, out). */
-        const int64_t in = x->dims[i], out = y->dims[i];
-        double covered = in > 0 && out > 0 ? (double)in + (double)out - (double)gcd(in, out) : 0;
-        taps *= i < x->ndim - f->spatial ? (double)in : covered;
-        if (i >= x->ndim - f->spatial && y->dims[i] != 1) mean = false;
+        taps *= in > 0 && out > 0 ? (double)in + (double)out - (double)gcd(in, out) : 0;
+        if (out != 1) mean = false;
     }
     kernels(c, cost, taps);
     if (mean) return; /* its backward needs the shape only */

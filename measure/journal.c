@@ -64,10 +64,11 @@ void adept_journal_begin(const adept_recording *r)
             "by_counter %d refresh_s %g mean_s %g resolution_j %g range_j %g most_power_w %g counter_j %g package %s",
             r->tracks[i].shown.by_counter, s->refresh_s, s->mean_s, s->resolution_j, s->range_j, s->most_power_w,
             r->tracks[i].shown.counter_j, *s->package ? s->package : NULL);
-        adept_json_put_members(&w, "says_power %d is_doubtful %d", r->tracks[i].last_says_power, s->is_doubtful);
+        adept_json_put_members(&w, "says_power %d is_doubtful %d width %jd", r->tracks[i].last_says_power,
+                               s->is_doubtful, (intmax_t)s->width);
         if (s->of > 0)
-            adept_json_put_object(&w, "counted", "driver %s index %jd of %jd ids %s", s->driver, (intmax_t)s->index,
-                                  (intmax_t)s->of, s->ids);
+            adept_json_put_object(&w, "counted", "driver %s index %jd of %jd ids %s is_divided %d", s->driver,
+                                  (intmax_t)s->index, (intmax_t)s->of, s->ids, s->is_divided);
         adept_json_end_object(&w);
     }
     adept_json_end_array(&w);

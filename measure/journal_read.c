@@ -31,12 +31,15 @@ static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *
     snprintf(s->package, sizeof s->package, "%s", adept_result_text(row, "package"));
     snprintf(s->inside, sizeof s->inside, "%s", adept_result_text(row, "inside"));
     s->is_doubtful = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "is_doubtful"));
+    const double width = adept_json_number_or(in, row, "width", 0);
+    s->width = width > 0 && width <= ADEPT_WIDTH_METER ? (unsigned)width : 0;
     const cJSON *counted = cJSON_GetObjectItemCaseSensitive(row, "counted");
     double index = adept_result_number(counted, "index"), of = adept_result_number(counted, "of");
     if (index >= 0 && of > index && of <= UINT32_MAX)
         adept_sensor_number(s, strcmp(adept_result_text(counted, "driver"), "nvml") == 0 ? "nvml" : "rocm",
                             (unsigned)index, (unsigned)of);
     snprintf(s->ids, sizeof s->ids, "%s", adept_result_text(counted, "ids"));
+    s->is_divided = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(counted, "is_divided"));
 }
 
 static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *head)

@@ -118,7 +118,8 @@ adept_status adept_measured_region_of(adept_region_statistics *out, const adept_
         energies_j[visits++] = energy_of(r, component, marked, regions[i].begin_s, regions[i].end_s).energy_j;
     }
     if (times_s && energies_j)
-        *out = (adept_region_statistics){adept_statistics_of(times_s, visits), adept_statistics_of(energies_j, visits)};
+        *out = (adept_region_statistics){adept_statistics_of(times_s, visits), adept_statistics_of(energies_j, visits),
+                                         .is_cut = !has_whole};
     adept_status status = times_s && energies_j ? ADEPT_OK : adept_no_memory(err, "regions");
     free(times_s);
     free(energies_j);
@@ -196,6 +197,25 @@ static adept_status put_region(adept_json_writer *w, const char *key, const adep
     return ADEPT_OK;
 }
 
+static adept_status put_regions(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run,
+                                adept_error *err)
+{
+    size_t n;
+    const adept_region *regions = adept_recording_regions(r, &n);
+    adept_status status = adept_recording_has_lost_regions(r) ? adept_no_memory(err, "regions") : ADEPT_OK;
+
+    adept_json_begin_array(w, "regions");
+    for (size_t i = 0; status == ADEPT_OK && i < n; i++)
+        if (adept_region_is_first(r, i) && (!run->repeated || strcmp(regions[i].name, run->repeated) != 0))
+            status = put_region(w, NULL, r, regions[i].name, err);
+    adept_json_end_array(w);
+    if (run->repeated && status == ADEPT_OK)
+        status = put_region(w, "repeats", r, run->repeated, err);
+    else
+        adept_json_put_null(w, "repeats");
+    return status;
+}
+
 static void put_warnings(adept_json_writer *w, const adept_recording *r)
 {
     adept_json_begin_array(w, "warnings");
@@ -204,6 +224,20 @@ static void put_warnings(adept_json_writer *w, const adept_recording *r)
         if (adept_track_warning(text, sizeof text, adept_recording_track(r, i))) adept_json_put_string(w, NULL, text);
     }
     adept_json_end_array(w);
+}
+
+static void put_counts(adept_json_writer *w, const adept_counts *c)
+{
+    adept_json_begin_object(w, "counters");
+    for (size_t i = 0; i < ADEPT_COUNTERS; i++)
+        adept_json_put_number(w, adept_counter_name(i), c->values[i]);
+    adept_json_put_members(
+        w,
+        "ipc %g misses_per_1000_instructions %g memory_bytes_per_s %g memory_source %s user_only %d counted_share %g",
+        c->ipc, c->misses_per_1000, c->memory_bytes_per_s,
+        c->is_of_controllers ? "memory controllers" : "64 bytes for each cache miss", c->is_user_only, c->counted);
+    adept_json_put_string(w, "bound", c->bound);
+    adept_json_end_object(w);
 }
 
 adept_status adept_measured_json(char **text, const adept_recording *r, const adept_measured_run *run, bool pretty,
@@ -260,32 +294,9 @@ adept_status adept_measured_json(char **text, const adept_recording *r, const ad
     }
     adept_json_end_array(&w);
     put_sums(&w, r, run);
-    size_t count;
-    const adept_region *regions = adept_recording_regions(r, &count);
-    adept_status status = adept_recording_has_lost_regions(r) ? adept_no_memory(err, "regions") : ADEPT_OK;
-    adept_json_begin_array(&w, "regions");
-    for (size_t i = 0; status == ADEPT_OK && i < count; i++)
-        if (adept_region_is_first(r, i) && (!run->repeated || strcmp(regions[i].name, run->repeated) != 0))
-            status = put_region(&w, NULL, r, regions[i].name, err);
-    adept_json_end_array(&w);
-    if (run->repeated && status == ADEPT_OK)
-        status = put_region(&w, "repeats", r, run->repeated, err);
-    else
-        adept_json_put_null(&w, "repeats");
+    adept_status status = put_regions(&w, r, run, err);
     const adept_sensor_note *notes = adept_recording_notes(r, &n);
-    if (run->counts) {
-        adept_json_begin_object(&w, "counters");
-        for (size_t i = 0; i < ADEPT_COUNTERS; i++)
-            adept_json_put_number(&w, adept_counter_name(i), run->counts->values[i]);
-        adept_json_put_members(&w,
-                               "ipc %g misses_per_1000_instructions %g memory_bytes_per_s %g memory_source %s "
-                               "user_only %d counted_share %g",
-                               run->counts->ipc, run->counts->misses_per_1000, run->counts->memory_bytes_per_s,
-                               run->counts->is_of_controllers ? "memory controllers" : "64 bytes for each cache miss",
-                               run->counts->is_user_only, run->counts->counted);
-        adept_json_put_string(&w, "bound", run->counts->bound);
-        adept_json_end_object(&w);
-    }
+    if (run->counts) put_counts(&w, run->counts);
     adept_sensor_put_notes(&w, "missing", notes, n);
     put_warnings(&w, r);
     adept_json_end_object(&w);

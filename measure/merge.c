@@ -166,6 +166,22 @@ static bool overlaps_group(const merger *m, const run *r)
     return false;
 }
 
+/* A run and all that overlap it or one of those. */
+static void find_group(merger *m, run *first)
+{
+    first->is_done = true;
+    m->group[0] = first;
+    m->n_group = 1;
+    for (size_t i = 0; i < m->n_runs; i++) {
+        run *r = &m->runs[i];
+        if (r->is_done || strcmp(r->host, first->host) != 0 || !overlaps_group(m, r)) continue;
+        r->is_done = true;
+        m->group[m->n_group++] = r;
+        i = (size_t)-1; /* those before may overlap this one */
+    }
+    qsort(m->group, m->n_group, sizeof *m->group, longest_first);
+}
+
 static const cJSON *sensor_called(const run *r, const char *name)
 {
     const cJSON *sensor = NULL;
@@ -175,6 +191,24 @@ static const cJSON *sensor_called(const run *r, const char *name)
         if (is_summed(sensor) && strcmp(adept_result_text(sensor, "name"), name) == 0) return sensor;
     }
     return NULL;
+}
+
+/* Its energy by the longest run that knows it. */
+static void add_sensor(merger *m, adept_merge_node *node, const char *name, const adept_merge_column *column)
+{
+    double energy_j = NAN;
+    size_t i = 0;
+
+    for (; i < m->n_group; i++) {
+        energy_j = adept_result_number(sensor_called(m->group[i], name), "energy_j");
+        if (!isnan(energy_j)) break;
+    }
+    add_to(&node->cells[place_of(m->table, column)], energy_j);
+    if (i == m->n_group)
+        add_note(m, "%s: the energy of %s is not known", node->host, name);
+    else if (m->group[i]->time_s < m->group[0]->time_s)
+        add_note(m, "%s: %s is known for %.4g s of %.4g s only", node->host, name, m->group[i]->time_s,
+                 m->group[0]->time_s);
 }
 
 static bool is_in_an_earlier_one(const merger *m, size_t at, const char *name)
@@ -207,39 +241,14 @@ static void fill(merger *m)
         adept_merge_node *node = node_of(m, m->runs[i].host);
         m->failed = !node;
         if (m->failed) return;
-        /* A run and all that overlap it or one of those. */
-        m->runs[i].is_done = true;
-        m->group[0] = &m->runs[i];
-        m->n_group = 1;
-        for (size_t k = 0; k < m->n_runs; k++) {
-            run *r = &m->runs[k];
-            if (r->is_done || strcmp(r->host, m->runs[i].host) != 0 || !overlaps_group(m, r)) continue;
-            r->is_done = true;
-            m->group[m->n_group++] = r;
-            k = (size_t)-1; /* those before may overlap this one */
-        }
-        qsort(m->group, m->n_group, sizeof *m->group, longest_first);
+        find_group(m, &m->runs[i]);
         const cJSON *sensor = NULL;
         for (size_t k = 0; k < m->n_group; k++)
             cJSON_ArrayForEach(sensor, cJSON_GetObjectItemCaseSensitive(m->group[k]->tree, "sensors"))
             {
                 const char *name = adept_result_text(sensor, "name");
                 adept_merge_column column = column_of(sensor);
-                if (is_summed(sensor) && !is_in_an_earlier_one(m, k, name)) {
-                    /* Its energy by the longest run that knows it. */
-                    double energy_j = NAN;
-                    size_t j = 0;
-                    for (; j < m->n_group; j++) {
-                        energy_j = adept_result_number(sensor_called(m->group[j], name), "energy_j");
-                        if (!isnan(energy_j)) break;
-                    }
-                    add_to(&node->cells[place_of(m->table, &column)], energy_j);
-                    if (j == m->n_group)
-                        add_note(m, "%s: the energy of %s is not known", node->host, name);
-                    else if (m->group[j]->time_s < m->group[0]->time_s)
-                        add_note(m, "%s: %s is known for %.4g s of %.4g s only", node->host, name, m->group[j]->time_s,
-                                 m->group[0]->time_s);
-                }
+                if (is_summed(sensor) && !is_in_an_earlier_one(m, k, name)) add_sensor(m, node, name, &column);
             }
         add_to(&node->cells[m->table->n_columns - 1], m->group[0]->time_s);
         node->n_files += m->n_group;

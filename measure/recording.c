@@ -98,7 +98,8 @@ static bool is_of_same_package(const adept_recording *r, size_t i, size_t k)
 {
     const adept_sensor *a = r->tracks[i].shown.sensor, *b = r->tracks[k].shown.sensor;
 
-    return *a->package && a->kind == b->kind && a->component == b->component && strcmp(a->package, b->package) == 0;
+    return *a->package && r->tracks[i].shown.by_counter && r->tracks[k].shown.by_counter && a->kind == b->kind &&
+           a->component == b->component && strcmp(a->package, b->package) == 0;
 }
 
 /* Does the counter show, between two readings of another one, nothing else? */
@@ -449,16 +450,15 @@ static void lose_the_stopped(const adept_recording *r, adept_track_state *track)
     adept_track_lose(track, "its counter stood still in the last %.3g s", still_s);
 }
 
-/* What such a device draws at least while it runs, where a driver or firmware chose the unit; of a plug its user says
- * it. */
+/* What such a device draws at least while it runs, where a driver or firmware chose the unit; of a meter its user says
+ * it, and Redfish has watts, of small chassis too. */
 static double least_w(const adept_sensor *sensor)
 {
-    const bool is_firmware = sensor->width >= ADEPT_WIDTH_ACPI && sensor->width < ADEPT_WIDTH_METER;
-
-    return sensor->component == ADEPT_COMPONENT_NODE && is_firmware ? 5
-           : sensor->component == ADEPT_COMPONENT_GPU               ? 0.5
-           : sensor->component == ADEPT_COMPONENT_BATTERY           ? 0.1
-                                                                    : 0;
+    if (sensor->width >= ADEPT_WIDTH_REDFISH) return 0;
+    return sensor->component == ADEPT_COMPONENT_NODE && sensor->width >= ADEPT_WIDTH_ACPI ? 5
+           : sensor->component == ADEPT_COMPONENT_GPU                                      ? 0.5
+           : sensor->component == ADEPT_COMPONENT_BATTERY                                  ? 0.1
+                                                                                           : 0;
 }
 
 /* A board, or a machine, that draws less than a thousandth of the limit that it states, or than any draws, tells
@@ -467,16 +467,16 @@ static void lose_the_tiny(adept_track_state *track)
 {
     const adept_sensor *sensor = track->shown.sensor;
     const bool states_limit = sensor->component == ADEPT_COMPONENT_GPU || sensor->component == ADEPT_COMPONENT_NODE;
-    const double limit_w = states_limit ? sensor->most_power_w / ADEPT_PEAK : 0;
+    const double limit_w = states_limit ? sensor->most_power_w / ADEPT_PEAK : 0, any_w = least_w(sensor);
 
     if (track->shown.n_samples < 2 || track->shown.lost) return;
     const adept_sample *first = track->samples, *last = first + track->shown.n_samples - 1;
     double mean_w = (last->energy_j - first->energy_j) / (last->time_s - first->time_s);
-    if (!(mean_w > 0) || mean_w >= fmax(1e-3 * limit_w, least_w(sensor))) return;
+    if (!(mean_w > 0) || mean_w >= fmax(1e-3 * limit_w, any_w)) return;
     const bool by_limit = mean_w < 1e-3 * limit_w;
     adept_track_lose(track, "it tells %s, less than %s (%s): the unit is another one", adept_units_watt(mean_w).s,
                      by_limit ? "a thousandth of its limit" : "any such device draws",
-                     adept_units_watt(by_limit ? limit_w : least_w(sensor)).s);
+                     adept_units_watt(by_limit ? limit_w : any_w).s);
     track->shown.is_contradicted = true;
 }
 
@@ -492,11 +492,11 @@ void adept_recording_cut(adept_recording *r)
 void adept_recording_finish(adept_recording *r)
 {
     for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++) {
-        lose_the_dead(&r->tracks[i]);
-        lose_the_stopped(r, &r->tracks[i]);
-        lose_the_tiny(&r->tracks[i]);
-        /* A device that fell silent before the end, or began to speak behind the begin, measured only a part. */
         adept_track_state *track = &r->tracks[i];
+        lose_the_dead(track);
+        lose_the_stopped(r, track);
+        lose_the_tiny(track);
+        /* A device that fell silent before the end, or began to speak behind the begin, measured only a part. */
         size_t n = track->shown.n_samples;
         double missing_s = n > 0 ? r->end_s - track->samples[n - 1].time_s : 0, most_s = 2 * r->period_s + 0.1;
         double before_s = n > 0 && !r->is_emptied ? track->samples[0].time_s - r->begin_s : 0;

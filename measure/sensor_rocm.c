@@ -79,10 +79,8 @@ static library *open_rocm(adept_sensor_search *search)
     lib->users = 1;
     static const char *const names[] = {"librocm_smi64.so", "librocm_smi64.so.7", "librocm_smi64.so.6",
                                         "librocm_smi64.so.5", "librocm_smi64.so.1"};
-    void *handle = NULL;
-    for (size_t i = 0; !handle && i < sizeof names / sizeof names[0]; i++)
-        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    lib->handle = handle;
+    for (size_t i = 0; !lib->handle && i < sizeof names / sizeof names[0]; i++)
+        lib->handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     const char *why = lib->handle ? start(lib) : "librocm_smi64.so cannot be opened";
     if (!why) return lib;
     adept_sensor_missing(search, "rocm", "install ROCm's rocm-smi-lib; the user needs the groups video and render",

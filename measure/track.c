@@ -198,7 +198,7 @@ void adept_track_compare(adept_track_state *track)
      */
     double late_s = fmax(track->shown.sensor->refresh_s, track->shown.refresh_s),
            mean_s = fmax(track->shown.sensor->mean_s, late_s);
-    /* The widest swing of the counter's own power in the last `past_s`: what the mean of so long has not shown yet. */
+    /* The widest swing of the counter's own power in the last `mean_s`: what the mean of so long has not shown yet. */
     const adept_sample *first = track->samples, *last = first + track->shown.n_samples - 1, *after = last;
     double low_w = NAN, high_w = NAN;
     for (const adept_sample *s = last; s > first && last->time_s - s->time_s < mean_s; s--) {

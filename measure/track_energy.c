@@ -121,11 +121,12 @@ adept_energy adept_track_energy(const adept_track *track, double begin_s, double
     /* Until the next reading it goes on as it was; of a time far from all readings, as marks of another clock have it,
      * nothing is known. */
     const double near_s = 0.1 + 2 * (last->time_s - first->time_s) / (double)(track->n_samples - 1);
-    if (!track->lost && (begin_s < first->time_s - near_s || end_s > last->time_s + near_s || end_s < begin_s))
+    if (end_s < begin_s ||
+        (!track->lost && (begin_s < first->time_s - near_s || end_s > last->time_s + near_s)))
         return e;
     double energy_j = energy_until(track, end_s) - energy_until(track, begin_s);
     if (track->lost) {
-        e.at_least_j = energy_until(track, fmin(end_s, last->time_s)) -
+        e.at_least_j = energy_until(track, fmax(fmin(end_s, last->time_s), first->time_s)) -
                        energy_until(track, fmax(fmin(begin_s, last->time_s), first->time_s));
         if (end_s > last->time_s || begin_s < first->time_s) return e;
     }

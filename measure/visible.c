@@ -88,7 +88,8 @@ void adept_visible_free(adept_visible_words *words)
 typedef struct gpu_list {
     size_t sensor[MOST];
     size_t n;
-    bool is_slice, by_number, is_twice; /* a MIG instance is among them; a number named one; a whole GPU came again */
+    bool is_slice, by_number, is_twice; /* a part of a GPU is among them, of MIG or a partition or a die; a number named
+                                           one; a whole GPU came again */
 } gpu_list;
 
 /* Lists that schedulers and containers write have ranges and instances. */
@@ -276,7 +277,7 @@ static gpu_list rocm_list(adept_visible_gpus *out, const adept_visible_words *wo
     if (v[ADEPT_VISIBLE_ROCR]) name(out, words, ADEPT_VISIBLE_ROCR);
     if (has_inner) reduce(&list, v, inner, sensors); /* numbers of what ROCR leaves */
     if (has_inner) name(out, words, inner);
-    for (size_t i = 0; i < list.n && list.n < all->n; i++)
+    for (size_t i = 0; list.n < all->n && i < list.n; i++)
         list.is_slice = list.is_slice || (list.sensor[i] != NOT_MEASURED && sensors[list.sensor[i]]->is_divided);
     return list;
 }

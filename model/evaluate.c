@@ -135,7 +135,6 @@ static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, 
     }
     if (status == ADEPT_OK) status = adept_saturation_of(&e->saturation, saturation, rows[0].hw, err);
     if (status == ADEPT_OK) {
-        status = ADEPT_OK;
         for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++)
             status = in_row(err, i, add_row(e, &e->blocks[i / ADEPT_BLOCK_ROWS], &rows[i], scalars, err));
         for (size_t i = 0, first = 0; i < e->n_blocks; first += e->blocks[i++].n_pieces)
@@ -224,7 +223,6 @@ adept_status adept_evaluator_new(adept_evaluator **out, const adept_placement *r
         status = granularity == ADEPT_GRANULARITY_OPERATOR ? fill_operator(e, rows, saturation, err)
                                                            : fill_model(e, rows, saturation, scalars, err);
     if (status == ADEPT_OK) {
-        status = ADEPT_OK;
         e->static_w = index_of(e, "p_static_w");
         e->host_idle_w = index_of(e, "p_host_idle_w");
         e->host_active_w = index_of(e, "p_host_active_w");

@@ -68,6 +68,25 @@ static void read_scalar(adept_json_reader *r, adept_hwprofile *hw, adept_scalar 
         adept_json_fail(r, "fit.scalars[%zu]: %s", i, detail.message);
 }
 
+static void read_scalars(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
+{
+    if (r->status != ADEPT_OK || !cJSON_GetObjectItemCaseSensitive(fit, "scalars")) return;
+    const cJSON *array = adept_json_array(r, fit, "scalars");
+    int n = cJSON_GetArraySize(array);
+    if (n > ADEPT_MAX_SCALARS) adept_json_fail(r, "fit.scalars has more than %d entries", ADEPT_MAX_SCALARS);
+    adept_scalar *scalars = adept_json_room(r, hw->arena, (size_t)n, sizeof *scalars);
+    size_t count = 0;
+    for (const cJSON *item = array ? array->child : NULL; item && r->status == ADEPT_OK; item = item->next, count++) {
+        scalars[count] = (adept_scalar){0};
+        read_scalar(r, hw, &scalars[count], item, count);
+        for (size_t i = 0; i < count && r->status == ADEPT_OK; i++)
+            if (strcmp(scalars[i].name, scalars[count].name) == 0)
+                adept_json_fail(r, "fit.scalars: the name \"%s\" is given twice", scalars[i].name);
+    }
+    hw->scalars = scalars;
+    hw->n_scalars = count;
+}
+
 /* ---- intervals ---- */
 
 /* [low, high] within the bounds; absent or null: NAN. */
@@ -193,6 +212,23 @@ static void read_menu(adept_json_reader *r, adept_tile_menu *menu, const cJSON *
     if (r->status == ADEPT_OK && !direct) adept_json_fail(r, "fit.tiles.%s has no tile without Winograd", family);
 }
 
+static void read_tiles(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
+{
+    const char *families[ADEPT_TILED_FAMILIES];
+    const cJSON *object = adept_json_object_or_null(r, fit, "tiles", "fit.tiles");
+    adept_tile_menu *menus = object ? adept_json_room(r, hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus) : NULL;
+    if (!menus) return;
+    for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
+        families[i] = adept_kernel_family_name(i);
+    adept_json_check_keys(r, object, " in fit.tiles", families, ADEPT_TILED_FAMILIES);
+    for (int i = 0; i < ADEPT_TILED_FAMILIES && r->status == ADEPT_OK; i++) {
+        const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, families[i]);
+        menus[i] = adept_tile_menu_default[i];
+        if (array) read_menu(r, &menus[i], array, families[i]);
+    }
+    hw->tiles = menus;
+}
+
 /* ---- where the fit came from ---- */
 
 /* What the set saw of this GPU stands with the errors of GPUs left out. A set without them says nothing of it. */
@@ -225,60 +261,37 @@ bool adept_hwprofile_is_transferred(adept_json_reader *r, const cJSON *fit)
 
 /* ---- the object ---- */
 
+static void read_granularity(adept_json_reader *r, adept_hwprofile *hw, const char *name)
+{
+    if (r->status != ADEPT_OK) return;
+    hw->granularity = strcmp(name, "model") == 0 ? ADEPT_GRANULARITY_MODEL : ADEPT_GRANULARITY_OPERATOR;
+    if (hw->granularity == ADEPT_GRANULARITY_OPERATOR && strcmp(name, "operator") != 0)
+        adept_json_fail(r, "fit.granularity \"%.80s\" is neither \"model\" nor \"operator\"", name);
+}
+
+/* What the other granularity has must not be lost silently. */
+static void check_operator_keys(adept_json_reader *r, const char *saturation, const cJSON *scalars)
+{
+    if (saturation && strcmp(saturation, "sigmoid") != 0)
+        adept_json_fail(r, "fit.saturation \"%.80s\": granularity \"operator\" saturates by the sigmoid", saturation);
+    if (cJSON_GetArraySize(scalars) > 0)
+        adept_json_fail(r, "fit.scalars belong to granularity \"model\", not to \"operator\"");
+}
+
 /* The other keys of a fit (dataset, errors, date ...) tell people where it came from; they are handed on unread. */
 void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *root)
 {
     const cJSON *fit = adept_json_object_or_null(r, root, "fit", "\"fit\"");
     if (!fit) return;
-    const char *name = adept_json_string(r, fit, "granularity");
-    if (r->status == ADEPT_OK) {
-        hw->granularity = strcmp(name, "model") == 0 ? ADEPT_GRANULARITY_MODEL : ADEPT_GRANULARITY_OPERATOR;
-        if (hw->granularity == ADEPT_GRANULARITY_OPERATOR && strcmp(name, "operator") != 0)
-            adept_json_fail(r, "fit.granularity \"%.80s\" is neither \"model\" nor \"operator\"", name);
-    }
+    read_granularity(r, hw, adept_json_string(r, fit, "granularity"));
     const char *saturation = adept_json_string_or(r, fit, "saturation", NULL);
     if (saturation) hw->saturation = adept_json_keep(r, hw->arena, saturation);
-    if (r->status == ADEPT_OK && hw->granularity == ADEPT_GRANULARITY_OPERATOR) {
-        /* What the other granularity has must not be lost silently. */
-        if (saturation && strcmp(saturation, "sigmoid") != 0)
-            adept_json_fail(r, "fit.saturation \"%.80s\": granularity \"operator\" saturates by the sigmoid",
-                            saturation);
-        if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(fit, "scalars")) > 0)
-            adept_json_fail(r, "fit.scalars belong to granularity \"model\", not to \"operator\"");
-    }
+    if (r->status == ADEPT_OK && hw->granularity == ADEPT_GRANULARITY_OPERATOR)
+        check_operator_keys(r, saturation, cJSON_GetObjectItemCaseSensitive(fit, "scalars"));
     read_parameters(r, hw, adept_json_object(r, fit, "parameters"));
-    if (r->status == ADEPT_OK && cJSON_GetObjectItemCaseSensitive(fit, "scalars")) {
-        const cJSON *array = adept_json_array(r, fit, "scalars");
-        int n = cJSON_GetArraySize(array);
-        if (n > ADEPT_MAX_SCALARS) adept_json_fail(r, "fit.scalars has more than %d entries", ADEPT_MAX_SCALARS);
-        adept_scalar *scalars = adept_json_room(r, hw->arena, (size_t)n, sizeof *scalars);
-        size_t count = 0;
-        for (const cJSON *item = array ? array->child : NULL; item && r->status == ADEPT_OK;
-             item = item->next, count++) {
-            scalars[count] = (adept_scalar){0};
-            read_scalar(r, hw, &scalars[count], item, count);
-            for (size_t i = 0; i < count && r->status == ADEPT_OK; i++)
-                if (strcmp(scalars[i].name, scalars[count].name) == 0)
-                    adept_json_fail(r, "fit.scalars: the name \"%s\" is given twice", scalars[i].name);
-        }
-        hw->scalars = scalars;
-        hw->n_scalars = count;
-    }
+    read_scalars(r, hw, fit);
     read_intervals(r, hw, fit);
-    const char *families[ADEPT_TILED_FAMILIES];
-    const cJSON *object = adept_json_object_or_null(r, fit, "tiles", "fit.tiles");
-    adept_tile_menu *menus = object ? adept_json_room(r, hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus) : NULL;
-    if (menus) {
-        for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
-            families[i] = adept_kernel_family_name(i);
-        adept_json_check_keys(r, object, " in fit.tiles", families, ADEPT_TILED_FAMILIES);
-        for (int i = 0; i < ADEPT_TILED_FAMILIES && r->status == ADEPT_OK; i++) {
-            const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, families[i]);
-            menus[i] = adept_tile_menu_default[i];
-            if (array) read_menu(r, &menus[i], array, families[i]);
-        }
-        hw->tiles = menus;
-    }
+    read_tiles(r, hw, fit);
     hw->calibrated = true;
     if (adept_hwprofile_is_transferred(r, fit)) {
         if (r->status == ADEPT_OK && hw->granularity != ADEPT_GRANULARITY_OPERATOR)

@@ -30,9 +30,10 @@ static void forget(adept_cached_kernel *known)
 void adept_kernel_cache_forget(adept_kernel_cache *cache)
 {
     cache->is_timed = false;
-    for (size_t i = 0; i < cache->n && cache->is_used; i++)
+    if (!cache->is_used) return; /* its pages are not touched before */
+    for (size_t i = 0; i < cache->n; i++)
         forget(&cache->kernels[i]);
-    cache->is_used = false; /* its pages are not touched before */
+    cache->is_used = false;
 }
 
 void adept_kernel_cache_at(adept_kernel_cache *cache, const adept_specs *specs)
@@ -42,6 +43,7 @@ void adept_kernel_cache_at(adept_kernel_cache *cache, const adept_specs *specs)
     cache->same_products = cache->same_streams && of->l2_bytes == specs->l2_bytes &&
                            memcmp(of, specs, offsetof(adept_specs, mem_bytes)) == 0; /* peaks */
     cache->is_timed = false; /* yet */
+    cache->is_used = true;
     cache->specs = *specs;
 }
 

@@ -153,12 +153,13 @@ static double power_w(double *twin_w, const adept_kernel_list *list, double cloc
     const adept_board *b = &list->board;
     const double v = adept_board_voltage(b, clock, NULL), v2 = v * v;
     const at_clock at = {1.0 / clock, adept_board_stretch_ratio(b, clock), b->static_w + v2 * b->active_w * clock, v2};
-    const size_t shared = twin_w && list->twin ? list->n_shared : 0;
+    const adept_kernel_list *twin = twin_w ? list->twin : NULL;
+    const size_t shared = twin ? list->n_shared : 0;
     sums s = {{0}, {0}};
     add_kernels(&s, list, &at, 0, shared);
-    if (twin_w && list->twin) {
+    if (twin) {
         sums of_twin = s;
-        add_kernels(&of_twin, list->twin, &at, shared, list->twin->n);
+        add_kernels(&of_twin, twin, &at, shared, twin->n);
         *twin_w = mean_w(&of_twin, b);
     }
     add_kernels(&s, list, &at, shared, list->n);

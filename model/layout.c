@@ -537,6 +537,13 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
 }
 
 /* Memory of a GPU of a stage at its peak. */
+/* Is all of a stage's nth block computed again? */
+static bool is_again(const adept_mesh *m, int64_t nth)
+{
+    return m->recompute == ADEPT_RECOMPUTE_FULL ||
+           (m->recompute == ADEPT_RECOMPUTE_BLOCKS && nth < m->recompute_blocks);
+}
+
 static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, int32_t stage)
 {
     const adept_mesh *m = &x->mesh;
@@ -562,8 +569,7 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
         if (gathered > largest) second = largest, largest = gathered;
         else if (gathered > second) second = gathered;
         const bool inside = b > 0 && b < n_blocks - 1;
-        if (inside && (m->recompute == ADEPT_RECOMPUTE_FULL ||
-                       (m->recompute == ADEPT_RECOMPUTE_BLOCKS && nth < m->recompute_blocks)))
+        if (inside && is_again(m, nth))
             cast_again = fmax(cast_again, block->copies_bytes);
         else cast += block->copies_bytes;
         if (!inside) {
@@ -737,9 +743,8 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
                      pointwise_s = at_clock(&t->pointwise, clock, stretch);
         double again_s = 0.0, again_sent = 0.0;
         if (inside && trains(x)) {
-            const bool whole = x->mesh.recompute == ADEPT_RECOMPUTE_FULL ||
-                               (x->mesh.recompute == ADEPT_RECOMPUTE_BLOCKS && nth < x->mesh.recompute_blocks);
-            if (whole) again_s = forward_s[b] - at_clock(&t->tail, clock, stretch), again_sent = 1.0;
+            if (is_again(&x->mesh, nth))
+                again_s = forward_s[b] - at_clock(&t->tail, clock, stretch), again_sent = 1.0;
             if (x->mesh.recompute == ADEPT_RECOMPUTE_SELECTIVE)
                 again_s = x->mesh.trainer == ADEPT_TRAINER_TORCH
                               ? pointwise_s + 0.5 * (forward_s[b] - core_s - pointwise_s)
@@ -929,6 +934,7 @@ adept_status adept_layout_fill(adept_layout_state *x, adept_stage_work *w, const
     const adept_memory memory = out->stages[out->worst].memory;
     adept_work model;
     all.step_s = step_s;
+    all.host_s = 0.0; /* of one stage: what the whole waits for is not told */
     all.pass_s = out->compute_s + out->again_s;
     all.optimizer_s = out->optimizer_s;
     all.comm_s = out->tensor_s + out->context_s + out->expert_s + out->data_s + out->send_s;

@@ -128,8 +128,10 @@ static void try_layout(searcher *t, const adept_run *run)
                                 memory->peak_bytes, step_s, t->number};
     if (s->goal == ADEPT_LAYOUT_ENERGY) found.value = found.energy_step_j;
     if (s->goal == ADEPT_LAYOUT_COST) found.value = adept_layout_cost(&s->rates, t->out, step_s, found.energy_step_j);
-    if (step_s <= t->most_s) adept_layouts_keep(s, &found, ADEPT_LAYOUTS_BEST);
-    if (step_s <= t->most_s && !adept_layout_is_near(t->out)) adept_layouts_keep(s, &found, ADEPT_LAYOUTS_SAFE);
+    if (step_s <= t->most_s) {
+        keep_best(s->best, &s->n_best, &found);
+        if (!adept_layout_is_near(t->out)) keep_best(s->safe, &s->n_safe, &found);
+    }
     keep_front(s, &found);
 }
 

@@ -30,7 +30,6 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
     const adept_work *work = &placed->work;
     const double passes = placed->numbers.pass[ADEPT_PASS_PASSES];
     adept_operator_numbers n = {
-        /* A fused multiply and add is two FLOPs. */
         .passes = passes,
         .launches = {passes * work->kernels[ADEPT_FORWARD], passes * work->kernels[ADEPT_BACKWARD],
                      work->optimizer.kernels},
@@ -43,6 +42,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .bytes_per_s = specs->mem_bytes_per_s,
         .flight_sms = adept_streaming_sms(hw),
         .optimizer_streams = work->optimizer.streams,
+        /* a fused multiply and add is two FLOPs */
         .optimizer_double_s = work->optimizer.double_operations > 0.0 && specs->vector_fp64_flops_per_s > 0.0
                                   ? work->optimizer.double_operations / (0.5 * specs->vector_fp64_flops_per_s)
                                   : 0.0,

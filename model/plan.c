@@ -206,7 +206,6 @@ static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_ker
                                  adept_kernel_cache *cache, const adept_placement *at, adept_error *err)
 {
     if (cache) adept_kernel_cache_at(cache, &at->hw->specs);
-    if (cache) cache->is_used = true;
     for (size_t i = 0; i < set->n; i++) {
         adept_operator_kernel placed;
         const adept_kernel_case *c = &set->cases[i];
@@ -692,12 +691,12 @@ adept_bound adept_step_bound(const adept_step *s)
 void adept_legs_add(adept_legs_sum *sum, const adept_step *leg, double times, bool reads)
 {
     const adept_step constant = {
-        .step_s = leg->fixed_s, .fixed_s = leg->fixed_s, .host_s = leg->fixed_s, .power_w = leg->idle_w,
-        .idle_w = leg->idle_w};
+        .step_s = leg->fixed_s, .fixed_s = leg->fixed_s, .host_s = fmin(leg->host_s, leg->fixed_s),
+        .power_w = leg->idle_w, .idle_w = leg->idle_w};
     adept_step one = *leg;
     one.power_w = (one.power_w * one.step_s - one.idle_w * one.fixed_s) / (one.step_s - one.fixed_s);
     one.step_s -= one.fixed_s;
-    one.host_s -= one.fixed_s;
+    one.host_s -= constant.host_s;
     one.fixed_s = 0.0;
     add_step(&sum->all, &one, times);
     if (!sum->has_first) {

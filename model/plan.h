@@ -56,8 +56,8 @@ struct adept_plan {
     adept_granularity granularity; /* as asked */
     uint32_t notes;                /* of every estimate */
     bool by_operator, sends /* there are gradients to sum */, places_known;
-    adept_checked_run alone, several; /* runs that say nothing, on 1 and 2 GPUs; alone.plain false: they cannot be */
-    bool knows_several;
+    adept_checked_run alone, several; /* runs that say nothing, on 1 and 2 GPUs; not where alone.plain is false, or: */
+    bool knows_several;               /* false: several was not asked for, or cannot be */
     double left_out_s; /* of a step at the peak: multiplications that Winograd's algorithm leaves out */
     adept_placed placed;
     double samples;         /* of one GPU and step */

@@ -31,7 +31,8 @@ static void fill_step(adept_prediction *out, const adept_plan *plan, const adept
     out->comm_buckets = s->buckets;
     out->host_samples_s = s->samples_s;
     out->host_s = s->host_s;
-    out->host_hidden_s = s->host_s > 0.0 ? s->hidden_s[0] + s->hidden_s[1] + s->hidden_s[2] : 0.0;
+    for (int part = 0; s->host_s > 0.0 && part < ADEPT_PARTS; part++)
+        out->host_hidden_s += s->hidden_s[part];
     out->gemm_s = s->gemm_s;
     out->conv_s = s->conv_s;
     out->alu_s = s->alu_s;

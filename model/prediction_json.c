@@ -236,14 +236,12 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
                            p->memory.peak_bytes, p->memory.capacity_bytes, p->memory.fits);
     adept_json_end_object(&w);
     put_totals(&w, totals);
-    if (limits) {
-        if (adept_json_begin_known(&w, "power_limits", limits->known)) {
-            adept_json_put_pair(&w, "range_w", limits->low_w, limits->high_w);
-            put_limit(&w, "default", &limits->unset);
-            put_limit(&w, "energy_optimal", &limits->energy_optimal);
-            put_limit(&w, "edp_optimal", &limits->edp_optimal);
-            adept_json_end_object(&w);
-        }
+    if (limits && adept_json_begin_known(&w, "power_limits", limits->known)) {
+        adept_json_put_pair(&w, "range_w", limits->low_w, limits->high_w);
+        put_limit(&w, "default", &limits->unset);
+        put_limit(&w, "energy_optimal", &limits->energy_optimal);
+        put_limit(&w, "edp_optimal", &limits->edp_optimal);
+        adept_json_end_object(&w);
     }
     if (layers) {
         adept_json_begin_array(&w, "layers");

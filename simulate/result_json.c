@@ -50,10 +50,12 @@ static adept_status put_policies(adept_json_writer *w, const adept_comparison *c
             adept_json_end_object(w);
         }
         adept_json_end_array(w);
-        if (c->uncut) adept_json_begin_object(w, "run");
-        for (const adept_sim_metric *m = adept_sim_metrics; c->uncut && m->name; m++)
-            adept_json_put_number(w, m->name, adept_sim_metric_get(m, &c->uncut[p]));
-        if (c->uncut) adept_json_end_object(w);
+        if (c->uncut) {
+            adept_json_begin_object(w, "run");
+            for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
+                adept_json_put_number(w, m->name, adept_sim_metric_get(m, &c->uncut[p]));
+            adept_json_end_object(w);
+        }
         adept_json_end_object(w);
     }
     adept_json_end_array(w);

@@ -33,9 +33,15 @@ static double *number_at(adept_hwprofile *hw, adept_run *run, size_t i)
 
 /* ---- several numbers together ---- */
 
-ADEPT_FILE_NAMES(host_time_at, "t_host_s", "t_tensor_s", "t_sample_s", "t_kern_s")
+static bool is_host_time(const char *parameter)
+{
+    static const char *const names[] = {"t_host_s", "t_tensor_s", "t_sample_s", "t_kern_s"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(parameter, names[i]) == 0) return true;
+    return false;
+}
 
-    typedef struct design {
+typedef struct design {
     const char *key, *meaning;
     bool peaks, host, whole;
     adept_spec spec; /* besides; ADEPT_SPECS: none */
@@ -77,9 +83,7 @@ static void scale_design(adept_hwprofile *hw, double *theta, const state *s, con
     for (size_t j = 0; j < ADEPT_SPECS; j++)
         if ((d->peaks && adept_spec_is_peak(j)) || j == (size_t)d->spec) *number_at(hw, NULL, j) *= factor;
     for (size_t i = 0; i < s->n_parameters; i++)
-        if (d->host &&
-            adept_name_index(adept_granularity_parameter_info(s->granularity, i)->name, host_time_at) != SIZE_MAX)
-            theta[i] *= factor;
+        if (d->host && is_host_time(adept_granularity_parameter_info(s->granularity, i)->name)) theta[i] *= factor;
 }
 
 /* The step with a lever at so many times its value. Parameters follow from the sheet unless one of them is the lever.
@@ -123,14 +127,19 @@ static outcome slope_of(const state *s, const lever *l)
     return log_ratio(here, at(s, l, 1.0 - SMALL_ON_ONE_SIDE), SMALL_ON_ONE_SIDE);
 }
 
+/* Ten percent of a few SMs is none. */
+static bool too_few(const state *s, const lever *l)
+{
+    return l->row.whole && s->hw->specs.sm_count * ADEPT_ELASTICITY_STEP < 1.0;
+}
+
 static adept_relative_change add(state *s, const lever *l)
 {
     adept_elasticity row = l->row;
     outcome slope = slope_of(s, l);
     row.exact = (adept_relative_change){slope.time_s, slope.power_w, slope.power_w + slope.time_s,
                                         slope.power_w + 2.0 * slope.time_s};
-    const bool too_few = l->row.whole && s->hw->specs.sm_count * ADEPT_ELASTICITY_STEP < 1.0; /* ten percent is none */
-    outcome o = too_few ? (outcome){NAN, NAN} : at(s, l, 1.0 + ADEPT_ELASTICITY_STEP);
+    outcome o = too_few(s, l) ? (outcome){NAN, NAN} : at(s, l, 1.0 + ADEPT_ELASTICITY_STEP);
     double time = o.time_s / s->out->time_s, power = o.power_w / s->out->power_w;
     row.more = (adept_relative_change){time - 1.0, power - 1.0, power * time - 1.0, power * time * time - 1.0};
     bool acts = fabs(row.exact.time) > 0.0 || fabs(row.exact.power) > 0.0 || fabs(row.more.time) > 0.0 ||

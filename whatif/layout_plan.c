@@ -237,6 +237,16 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool is_late(const adept_layout_question *q)
+{
+    return q->end_ns > 0 && adept_clock_ns() > q->end_ns;
+}
+
+static adept_status too_late(adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_USAGE, "predicting the best layouts takes longer than the search may");
+}
+
 /* One that was found. @param possible  false: on its own it cannot be, or does not fit */
 static adept_status predict_found(adept_planned_layout *p, bool *possible, const adept_found_layout *l,
                                   const adept_layout_answer *a, const adept_layout_question *q, adept_error *err)
@@ -245,8 +255,6 @@ static adept_status predict_found(adept_planned_layout *p, bool *possible, const
     const adept_layout_rates *rates = &q->rates;
     const bool priced = rates->gpu_second > 0.0 || rates->node_second > 0.0 || rates->joule > 0.0;
     adept_error why = {0};
-    if (a->n_best > 0 && q->end_ns > 0 && adept_clock_ns() > q->end_ns)
-        return adept_error_set(err, ADEPT_E_USAGE, "predicting the best layouts takes longer than the search may");
     adept_status status = adept_predict_layout(&p->layout, s->profiles[l->profile], s->hw, &l->run, &why);
     if (status == ADEPT_E_NOMEM) return adept_error_set(err, status, "%s", why.message);
     *possible = status == ADEPT_OK && p->layout.prediction.memory.fits;
@@ -271,6 +279,7 @@ static adept_status find_safe(adept_layout_answer *a, const adept_layout_questio
     }
     for (size_t i = 0; a->is_near && i < s->n_safe; i++) {
         bool possible;
+        if (i > 0 && is_late(q)) return too_late(err);
         adept_status status = predict_found(own, &possible, &s->safe[i], a, q, err);
         if (status != ADEPT_OK) return status;
         if (!possible || adept_layout_is_near(&own->layout)) continue;
@@ -289,13 +298,15 @@ static adept_status predict_best(adept_layout_answer *a, const adept_layout_ques
     if (!a->best) return adept_no_memory(err, "layouts");
     for (size_t i = 0; i < most; i++) {
         bool possible;
+        if (i > 0 && is_late(q)) return too_late(err);
         adept_status status = predict_found(&a->best[a->n_best], &possible, &s->best[i], a, q, err);
         if (status != ADEPT_OK) return status;
         a->n_best += possible;
     }
     qsort(a->best, a->n_best, sizeof *a->best, by_value);
+    adept_status status = find_safe(a, q, err);
     if (a->n_best > (size_t)q->top) a->n_best = (size_t)q->top;
-    return find_safe(a, q, err);
+    return status;
 }
 
 adept_status adept_layout_plan(adept_layout_answer *out, const adept_layout_question *q, const char *const *parts,

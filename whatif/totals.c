@@ -114,10 +114,9 @@ adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *
     t.site_energy_kwh = site_kwh(&t, t.time_s, t.energy_kwh);
     t.co2e_g = t.site_energy_kwh * t.carbon_g_per_kwh;
     t.embodied_co2e_g = 1000 * job->embodied_kg * t.gpu_hours / (HOURS_PER_YEAR * job->lifetime_years);
-    t.cost = isnan(t.price_per_kwh) && isnan(t.gpu_hour_price)
-                 ? NAN
-                 : (isnan(t.price_per_kwh) ? 0 : t.site_energy_kwh * t.price_per_kwh) +
-                       t.gpu_hours * or_zero(t.gpu_hour_price);
+    const bool paid = !isnan(t.price_per_kwh), hired = !isnan(t.gpu_hour_price);
+    t.cost = paid || hired ? (paid ? t.site_energy_kwh * t.price_per_kwh : 0) + t.gpu_hours * or_zero(t.gpu_hour_price)
+                           : NAN;
     /* Both ends of time and power at once. For log-normal errors this is as wide as the level asks for if they go
      * together, and wider else: the spread of a product is at most the sum of both. */
     t.interval_level = p->interval_level;

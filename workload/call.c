@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *adept_call_op(const adept_call *c)
@@ -546,7 +545,7 @@ adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dt
                                const int64_t *dims)
 {
     if (!c->inplace) return adept_out_tensor(c, dtype, ndim, dims);
-    if (!(self->ndim == ndim && !memcmp(self->dims, dims, (size_t)ndim * sizeof *dims)))
+    if (self->ndim != ndim || memcmp(self->dims, dims, (size_t)ndim * sizeof *dims))
         adept_call_fail(c, "in place: the result does not have the shape of its target %s", adept_call_shape(c, self));
     adept_call_fits_type(c, dtype, self);
     return adept_out_alias(c, self);

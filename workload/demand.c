@@ -52,7 +52,7 @@ static void check_tensor(adept_call *c, const adept_tensor *t, const char *name,
         size_t length = strcspn(what + 1, " ");
         const adept_value *v = length ? find(c, what + 1, length) : find(c, name, (size_t)n);
         adept_tensor_cursor at = {v, v ? v + 1 : NULL, 0};
-        const adept_tensor *other = v ? adept_next_tensor(&at) : NULL;
+        const adept_tensor *other = adept_next_tensor(&at);
         if (other && (*what == '=' || (adept_dtype_has_fraction(t->dtype) && t->dtype != ADEPT_F32)))
             adept_call_same_type(c, other, t);
         return;
@@ -78,7 +78,7 @@ void adept_call_demand(adept_call *c, const char *text)
         size_t n = strcspn(at, ":");
         const adept_value *v = find(c, at, n);
         adept_tensor_cursor tensors = {v, v ? v + 1 : NULL, 0};
-        for (const adept_tensor *t; v && (t = adept_next_tensor(&tensors));)
+        for (const adept_tensor *t; (t = adept_next_tensor(&tensors));)
             check_tensor(c, t, at, (int)n, at + n + 1);
         at += strcspn(at, " ");
         at += strspn(at, " ");

@@ -67,14 +67,14 @@ bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept
             k->flops_alu /= by;
             k->bytes_read /= by;
             k->bytes_written /= by;
-            if (d->keys > 0.0 && d->keys < by) {
-                /* Where GPUs share keys that others of them read as well: tokens of an answer, whose heads meet their
-                 * keys together, are fewer for each. */
-                k->bytes_read = d->query_bytes / by + (op->kernels[i].bytes_read - d->query_bytes) / d->keys;
-                if (!(op->kernels[i].causal > 0.0)) {
-                    k->batch = fmax(1.0, op->kernels[i].batch / d->keys);
-                    k->m = part_of(op->kernels[i].m, by / d->keys);
-                }
+            /* Where GPUs share keys that others of them read as well: tokens of an answer, whose heads meet their keys
+             * together, are fewer for each. */
+            const adept_kernel *whole = &op->kernels[i];
+            const bool shares = d->keys > 0.0 && d->keys < by;
+            if (shares) k->bytes_read = d->query_bytes / by + (whole->bytes_read - d->query_bytes) / d->keys;
+            if (shares && !(whole->causal > 0.0)) {
+                k->batch = fmax(1.0, whole->batch / d->keys);
+                k->m = part_of(whole->m, by / d->keys);
             }
             continue;
         }

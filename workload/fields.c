@@ -124,30 +124,33 @@ static const char *names_text(char text[ADEPT_FIELD_TEXT_BYTES], const adept_fie
     return text;
 }
 
+/* "hybrid:8" of "hybrid:N". */
+static bool set_sized(int *out, const adept_field *f, const char *text)
+{
+    double number;
+
+    for (size_t i = 0; f->names(i); i++) {
+        const size_t at = number_at(f->names(i));
+        if (at == 0 && adept_name_index(text, f->names) == i) {
+            *out = adept_sized((int)i, 0);
+            return true;
+        }
+        if (at == 0 || strncmp(text, f->names(i), at) != 0) continue;
+        if (!adept_number_parse(&number, text + at) || !(number >= 1 && number <= ADEPT_SIZED_MOST) ||
+            number != floor(number))
+            return false;
+        *out = adept_sized((int)i, (int)number);
+        return true;
+    }
+    return false;
+}
+
 bool adept_field_set_text(const adept_field *f, void *record, const char *text)
 {
     void *member = (char *)record + f->at;
 
     if (f->kind == ADEPT_FIELD_SET) return set_names(member, f, text);
-    if (f->kind == ADEPT_FIELD_SIZED) {
-        /* "hybrid:8" of "hybrid:N". */
-        int *out = member;
-        double number;
-        for (size_t i = 0; f->names(i); i++) {
-            const size_t at = number_at(f->names(i));
-            if (at == 0 && adept_name_index(text, f->names) == i) {
-                *out = adept_sized((int)i, 0);
-                return true;
-            }
-            if (at == 0 || strncmp(text, f->names(i), at) != 0) continue;
-            if (!adept_number_parse(&number, text + at) || !(number >= 1 && number <= ADEPT_SIZED_MOST) ||
-                number != floor(number))
-                return false;
-            *out = adept_sized((int)i, (int)number);
-            return true;
-        }
-        return false;
-    }
+    if (f->kind == ADEPT_FIELD_SIZED) return set_sized(member, f, text);
     if (f->kind == ADEPT_FIELD_STAGES) return set_stages(member, text);
     size_t i = adept_name_index(text, f->names);
     if (i == SIZE_MAX) return false;

@@ -162,17 +162,17 @@ adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs)
     if (!status) cut_kernels(&f);
     for (int32_t i = 0; i < body->n_returns && !status; i++)
         status = spill_value(&f, &in->env[body->returns[i]], 0);
-    for (size_t i = 0; i < n && !status; i++)
-        if (is_generated(&costs[i])) {
-            const adept_call *call = &f.in->records[i].call;
-            const node *own = &f.nodes[i];
-            double takes = tensors_bytes(adept_call_arguments(call)), makes = tensors_bytes(adept_call_results(call));
-            bool kept = own->used && !own->spilled, joins = own->joined > 0.0;
-            shrink(&f.costs[i], ADEPT_FORWARD, fmax(0.0, takes - own->joined), kept ? 0.0 : makes, joins ? 0.0 : 1.0);
-            /* gradients of its results come from those that read them; what it read is computed again */
-            shrink(&f.costs[i], ADEPT_BACKWARD, fmax(0.0, takes - own->joined) + (kept ? 0.0 : makes),
-                   fmax(0.0, takes - own->joined_grad), kept ? 0.0 : 1.0);
-        }
+    for (size_t i = 0; i < n && !status; i++) {
+        if (!is_generated(&costs[i])) continue;
+        const adept_call *call = &in->records[i].call;
+        const node *own = &f.nodes[i];
+        double takes = tensors_bytes(adept_call_arguments(call)), makes = tensors_bytes(adept_call_results(call));
+        bool kept = own->used && !own->spilled, joins = own->joined > 0.0;
+        double read = fmax(0.0, takes - own->joined), written = kept ? 0.0 : makes;
+        shrink(&costs[i], ADEPT_FORWARD, read, written, joins ? 0.0 : 1.0);
+        /* gradients of its results come from those that read them; what it read is computed again */
+        shrink(&costs[i], ADEPT_BACKWARD, read + written, fmax(0.0, takes - own->joined_grad), kept ? 0.0 : 1.0);
+    }
     free(f.writer), free(f.nodes), free(f.edges);
     return status;
 }

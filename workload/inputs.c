@@ -610,9 +610,9 @@ static adept_status bind_dict(adept_interp *in, size_t input, type_text type, co
         if (!grown) return adept_interp_nomem(in);
         dict->items = grown;
         dict->items[dict->n++] = key;
-        status = adept_interp_count(in, dict->n);
+        if ((status = adept_interp_count(in, dict->n))) return status;
         const char *below = adept_arena_printf(in->run.arena, "%s%s%s", part, *part ? "." : "", name); /* "0.boxes" */
-        if (!status) status = bind_element(in, input, value, below, depth, dict);
+        status = bind_element(in, input, value, below, depth, dict);
     }
     return status;
 }

@@ -173,9 +173,9 @@ adept_profile_op *adept_merger_finish(adept_merger *m, adept_profile *profile)
                 adept_buffer_add(&out, p, 1);
             }
         }
-        const char *path = out.failed ? NULL : adept_arena_strndup(m->arena, out.data, out.size);
+        ops[i].path = out.failed ? NULL : adept_arena_strndup(m->arena, out.data, out.size);
         adept_buffer_free(&out);
-        if (!(ops[i].path = path)) return NULL;
+        if (!ops[i].path) return NULL;
     }
     profile->ops = ops;
     profile->n_ops = m->n;

@@ -206,24 +206,22 @@ adept_optimizer_cost adept_optimizer_step(const adept_optimizer_run *run)
     bool multiplies = run->optimizer->iterations > 0;
     adept_optimizer_cost cost = {.streams = is_fused(run) && !run->floats && !multiplies};
     (multiplies ? add_matrix_step : add_plain_step)(&cost, run);
-    if (cost.bytes_read > 0.0) {
-        if (run->extras & ADEPT_EXTRA_CLIP) cost.moved_gradients += 3 * run->params, cost.kernels += launches(run, 2);
-        if (run->extras & ADEPT_EXTRA_UNSCALE)
-            cost.moved_gradients += 2 * run->params, cost.kernels += launches(run, 1);
-        if (run->extras & ADEPT_EXTRA_ZERO_GRAD) cost.moved_gradients += run->params, cost.kernels += launches(run, 1);
-        if (run->extras & ADEPT_EXTRA_EMA) {
-            cost.moved_bytes += 3 * MASTER_BYTES * run->params;
-            cost.state_bytes += MASTER_BYTES * run->params;
-            cost.kernels += launches(run, 1);
-        }
-        if (run->extras & ADEPT_EXTRA_MASTER) {
-            /* gradients become FP32 ones, which the optimizer takes; parameters are copied back */
-            cost.moved_bytes +=
-                (MASTER_BYTES * cost.moved_gradients / run->params + 2 * MASTER_BYTES + HALF_BYTES) * run->params;
-            cost.moved_gradients = run->params;
-            cost.state_bytes += 2 * MASTER_BYTES * run->params;
-            cost.kernels += launches(run, 2);
-        }
+    if (!(cost.bytes_read > 0.0)) return cost; /* nothing runs */
+    if (run->extras & ADEPT_EXTRA_CLIP) cost.moved_gradients += 3 * run->params, cost.kernels += launches(run, 2);
+    if (run->extras & ADEPT_EXTRA_UNSCALE) cost.moved_gradients += 2 * run->params, cost.kernels += launches(run, 1);
+    if (run->extras & ADEPT_EXTRA_ZERO_GRAD) cost.moved_gradients += run->params, cost.kernels += launches(run, 1);
+    if (run->extras & ADEPT_EXTRA_EMA) {
+        cost.moved_bytes += 3 * MASTER_BYTES * run->params;
+        cost.state_bytes += MASTER_BYTES * run->params;
+        cost.kernels += launches(run, 1);
+    }
+    if (run->extras & ADEPT_EXTRA_MASTER) {
+        /* gradients become FP32 ones, which the optimizer takes; parameters are copied back */
+        cost.moved_bytes +=
+            (MASTER_BYTES * cost.moved_gradients / run->params + 2 * MASTER_BYTES + HALF_BYTES) * run->params;
+        cost.moved_gradients = run->params;
+        cost.state_bytes += 2 * MASTER_BYTES * run->params;
+        cost.kernels += launches(run, 2);
     }
     return cost;
 }

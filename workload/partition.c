@@ -571,6 +571,12 @@ static void find_last_blocks(const partitioner *t, int32_t *last)
     }
 }
 
+/* In so many parts weights lie: by tensor-parallel GPUs, and by experts. */
+static double parts_of(const partitioner *t, const bool *experts, int32_t root)
+{
+    return t->weight_parts[root] * (experts[root] ? (double)t->mesh->expert_parts : 1.0);
+}
+
 static void sum_weights(partitioner *t, const double *element_bytes, const bool *experts, const bool *trains,
                         const int32_t *last)
 {
@@ -632,11 +638,10 @@ static bool keeps(partitioner *t, double *bytes, const adept_program_operator *o
 static bool sum_kept(partitioner *t, const bool *experts)
 {
     const adept_program *p = t->p;
-    const adept_sharding sharding = t->mesh->sharding;
     const bool fused = t->mesh->trainer != ADEPT_TRAINER_TORCH || t->profile->execution == ADEPT_COMPILE;
-    /* weights of 16 bits lie there for themselves, gathered by FSDP or kept beside a copy in 32 by other trainers; or
-     * are cast once more by compiled kernels, for which backward keeps those of 32 bits */
-    const bool no_casts = fused || sharding == ADEPT_SHARDED_PARAMETERS || sharding == ADEPT_SHARDED_GRADIENTS;
+    /* else weights of 16 bits lie there for themselves, gathered by FSDP or kept beside a copy in 32 by other trainers;
+     * or are cast once more by compiled kernels, for which backward keeps those of 32 bits */
+    const bool casts = !fused && t->mesh->sharding < ADEPT_SHARDED_GRADIENTS;
     double *kept = calloc(p->n_operators + 1, sizeof *kept);
     bool *there = calloc(p->n_memories + 1, sizeof *there), *cast = calloc(p->n_tensors + 1, sizeof *cast);
     if (!kept || !there || !cast) {
@@ -659,11 +664,10 @@ static bool sum_kept(partitioner *t, const bool *experts)
             if (memory < 0 || p->memories[memory].first != i) continue;
             const adept_program_memory *m = &p->memories[memory];
             const int32_t root = t->root[memory];
-            const double weight_parts = t->weight_parts[root] * (experts[root] ? (double)t->mesh->expert_parts : 1.0);
             if (m->param >= 0 && root != memory) { /* there until backward ends */
                 there[memory] = true;
-                if (!no_casts && (m->resident || m->kept_by >= 0))
-                    t->out->blocks[t->out->block_of[i]].copies_bytes += m->bytes / weight_parts;
+                if (casts && (m->resident || m->kept_by >= 0))
+                    t->out->blocks[t->out->block_of[i]].copies_bytes += m->bytes / parts_of(t, experts, root);
                 continue;
             }
             if (m->resident || !keeps(t, &bytes, o, i, memory, fused, there)) continue;
@@ -832,7 +836,7 @@ static adept_status partition(partitioner *t)
         adept_division *d = &t->divisions[i];
         if (o->n_outputs > 0 && is_resident(t, operand(t, o, o->n_inputs))) {
             const int32_t root = t->root[p->tensors[operand(t, o, o->n_inputs)].memory];
-            d->parts = t->weight_parts[root] * (experts[root] ? (double)t->mesh->expert_parts : 1.0);
+            d->parts = parts_of(t, experts, root);
             /* cast before they are gathered */
             if (t->mesh->sharding == ADEPT_SHARDED_PARAMETERS) d->parts *= (double)t->mesh->shard;
             if (t->mesh->trainer != ADEPT_TRAINER_TORCH) d->none = true; /* the optimizer writes them */
@@ -849,7 +853,7 @@ static adept_status partition(partitioner *t)
         sum_weights(t, element_bytes, experts, trains, last);
         sum_inputs(t);
         if (!(t->profile->mode == ADEPT_MODE_INFER ? sum_alive(t) : sum_kept(t, experts)))
-            status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
+            status = adept_no_memory(t->err, "what is kept");
     }
     free(element_bytes);
     free(experts);

@@ -1,7 +1,6 @@
 /* What a profile is once built: totals and features. */
 #include "adept_profile.h"
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const pass_names[] = {"forward", "backward"};

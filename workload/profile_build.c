@@ -3,7 +3,6 @@
 #include "merge.h"
 #include "legs.h"
 #include "program.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -476,12 +475,9 @@ static adept_status build(builder *b)
     for (size_t i = 0; i < in->graph->n_params; i++) /* what nothing uses is the model's */
         if (!b->used[i] && !in->graph->params[i].is_buffer)
             b->modules[0].params += (int64_t)elements_of(&in->graph->params[i]);
-    if (!status) {
-        /* Weights used in several places: tied, or of a module that runs several times. */
-        status = ADEPT_OK;
-        for (size_t i = 0; i < b->in.graph->n_params && !status; i++)
-            if (b->in.param_tensor[i]) status = sum_gradients(b, b->in.param_tensor[i], 0);
-    }
+    /* Weights used in several places: tied, or of a module that runs several times. */
+    for (size_t i = 0; i < in->graph->n_params && !status; i++)
+        if (in->param_tensor[i]) status = sum_gradients(b, in->param_tensor[i], 0);
     for (int32_t i = 0; i < in->graph->body->n_returns && !status; i++)
         status = note_return(b, &in->env[in->graph->body->returns[i]], 0);
     if (status) return status;

@@ -460,7 +460,7 @@ static adept_status take_root(adept_graph **graph, adept_workload_config *config
         else if (!cJSON_GetObjectItemCaseSensitive(root, "graph"))
             adept_json_fail(&in.r, "a profile without its graph, as --json prints it: %s with it", anew);
     }
-    /* Those of what is worked out, too: somebody may think that they are read. */
+    /* Keys of what is worked out are checked, too: somebody may think that they are read. */
     static const char *const keys[] = {"schema_version", "kind",   "model", "config",   "inputs",  "totals",
                                        "features",       "memory", "ops",   "warnings", "options", "graph"},
                              *const of_graph[] = {"sha256", "data"};

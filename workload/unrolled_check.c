@@ -152,24 +152,25 @@ static bool goes_one_way(const search *s, const run *of)
     memset(s->way, -1, s->in->n_records * sizeof *s->way);
     for (const piece *p = of->first; p < s->pieces + s->n_pieces && compare_tensor(p, of->first) == 0; p++)
         if (p->length == of->first->length) s->way[p->record] = (int32_t)(p->start / p->length);
-    for (size_t i = 0; i < s->in->n_records; i++)
-        if (s->way[i] < 0) {
-            const adept_record *r = &s->in->records[i];
-            const adept_tensor *result = adept_result_tensor(&r->call, 0), *shown = NULL;
-            int32_t way = -1, param = -1;
-            adept_tensor_cursor at = adept_call_arguments(&r->call);
-            for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
-                int32_t producer = adept_tensor_producer(t);
-                if (t->param >= 0) param = t->param;
-                if (way >= 0 || producer < 0 || (size_t)producer >= i) continue;
-                way = s->way[producer];
-                shown = t;
-            }
-            if (way >= 0 && result && result->storage == shown->storage && !r->call.inplace)
-                s->way[i] = way;
-            else if (way >= 0 && !arrivals[way].record)
-                arrivals[way] = (arrival){r, param};
+    for (size_t i = 0; i < s->in->n_records; i++) {
+        if (s->way[i] >= 0) continue;
+        const adept_record *r = &s->in->records[i];
+        const adept_tensor *result = adept_result_tensor(&r->call, 0), *shown = NULL;
+        int32_t way = -1, param = -1;
+        adept_tensor_cursor at = adept_call_arguments(&r->call);
+        for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
+            int32_t producer = adept_tensor_producer(t);
+            if (t->param >= 0) param = t->param;
+            if (way >= 0 || producer < 0 || (size_t)producer >= i) continue;
+            way = s->way[producer];
+            shown = t;
         }
+        if (way < 0) continue;
+        if (result && result->storage == shown->storage && !r->call.inplace)
+            s->way[i] = way;
+        else if (!arrivals[way].record)
+            arrivals[way] = (arrival){r, param};
+    }
     const arrival *last = &arrivals[of->n - 1];
     for (size_t k = 0; k < of->n && last->record; k++)
         same += arrivals[k].record && arrivals[k].record->call.op == last->record->call.op &&

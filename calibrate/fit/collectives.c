@@ -23,6 +23,15 @@ static double log_error(const adept_collective_row *row, const adept_hwprofile *
     return log(adept_allreduce_s(hw, row->gpus, row->bytes, hop_s, bytes_per_s) / row->time_s);
 }
 
+/* The sum of absolute errors: a row that a busy host held up counts no more than others. */
+static double loss(const selection *s, double bytes_per_s, double hop_s)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < s->rows->n; i++)
+        if (!s->left_out[i]) sum += fabs(log_error(&s->rows->rows[i], s->hw, bytes_per_s, hop_s));
+    return sum;
+}
+
 /* What both may be: bounds of the parameter, and of the number of the sheet that it becomes. */
 static void bounds_of(double low[2], double high[2], const adept_hwprofile *hw)
 {
@@ -54,11 +63,7 @@ static void search(double *bytes_per_s, double *hop_s, const selection *s)
         for (int i = -HALF; i <= HALF; i++) {
             for (int k = -HALF; k <= HALF; k++) {
                 double at[2] = {middle[0] + half[0] * i / HALF, middle[1] + half[1] * k / HALF};
-                /* The sum of absolute errors: a row that a busy host held up counts no more than others. */
-                double now = 0.0, bytes_per_s_here = exp(at[0]), hop_s_here = exp(at[1]);
-                for (size_t row = 0; row < s->rows->n; row++)
-                    if (!s->left_out[row])
-                        now += fabs(log_error(&s->rows->rows[row], s->hw, bytes_per_s_here, hop_s_here));
+                double now = loss(s, exp(at[0]), exp(at[1]));
                 if (!(now < best)) continue;
                 best = now;
                 memcpy(found, at, sizeof found);

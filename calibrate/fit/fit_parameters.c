@@ -263,6 +263,14 @@ static adept_status hold_untouched(adept_fit_parameter *list, const adept_object
 
 /* ---- the choice ---- */
 
+static void set_start(adept_fit_parameter *p, const adept_hwprofile *base)
+{
+    for (size_t i = 0; i < base->n_parameters; i++)
+        if (strcmp(base->parameters[i].name, p->info.name) == 0) p->start = base->parameters[i].value;
+    p->start = fmin(fmax(p->start, p->info.low), p->info.high);
+    p->value = p->start;
+}
+
 adept_status adept_fit_parameters_choose(adept_fit_parameter *out, const adept_objective *o,
                                          const adept_hwprofile *base, const adept_fit_options *options, bool limited,
                                          adept_arena *arena, adept_error *err)
@@ -271,12 +279,7 @@ adept_status adept_fit_parameters_choose(adept_fit_parameter *out, const adept_o
     for (size_t i = 0; i < n; i++) {
         out[i] = (adept_fit_parameter){.info = *adept_evaluator_parameter(o->evaluator, i), .reason = ""};
         out[i].start = adept_evaluator_default(o->evaluator, i);
-        if (adept_fit_base_is_alike(base, options)) {
-            for (size_t k = 0; k < base->n_parameters; k++)
-                if (strcmp(base->parameters[k].name, out[i].info.name) == 0) out[i].start = base->parameters[k].value;
-            out[i].start = fmin(fmax(out[i].start, out[i].info.low), out[i].info.high);
-            out[i].value = out[i].start;
-        }
+        if (adept_fit_base_is_alike(base, options)) set_start(&out[i], base);
     }
     adept_status status = hold_fixed(out, n, options, err);
     if (status == ADEPT_OK) status = hold_without(out, n, base, options, err);

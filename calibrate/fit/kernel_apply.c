@@ -21,6 +21,20 @@ static void put_overhead(adept_json_writer *w, const adept_kernel_overhead *over
                            overhead->onset_s, overhead->drift_s);
 }
 
+/* Of several GPUs: the law is one, how well it does is not. */
+static void put_gpus(adept_json_writer *w, const adept_kernel_fit *fit, int i, const char *const *gpus)
+{
+    adept_json_begin_object(w, "by_gpu");
+    for (size_t g = 0; g < fit->n_gpus; g++) {
+        if (fit->gpu_held_out[i][g].n == 0) continue;
+        adept_json_begin_object(w, gpus[g]);
+        put_error(w, "held_out", &fit->gpu_held_out[i][g]);
+        put_overhead(w, &fit->overhead[i][g]);
+        adept_json_end_object(w);
+    }
+    adept_json_end_object(w);
+}
+
 /* `gpus`: names, if the kernels are of several. */
 static void put_families(adept_json_writer *w, const adept_kernel_fit *fit, const char *const *gpus)
 {
@@ -30,18 +44,9 @@ static void put_families(adept_json_writer *w, const adept_kernel_fit *fit, cons
         adept_json_begin_object(w, adept_kernel_family_name(i));
         put_error(w, "held_out", &fit->held_out[i]);
         put_error(w, "in_sample", &fit->in_sample[i]);
-        if (gpus) {
-            /* Of several GPUs: the law is one, how well it does is not. */
-            adept_json_begin_object(w, "by_gpu");
-            for (size_t g = 0; g < fit->n_gpus; g++) {
-                if (fit->gpu_held_out[i][g].n == 0) continue;
-                adept_json_begin_object(w, gpus[g]);
-                put_error(w, "held_out", &fit->gpu_held_out[i][g]);
-                put_overhead(w, &fit->overhead[i][g]);
-                adept_json_end_object(w);
-            }
-            adept_json_end_object(w);
-        } else
+        if (gpus)
+            put_gpus(w, fit, i, gpus);
+        else
             put_overhead(w, &fit->overhead[i][0]);
         adept_json_end_object(w);
     }

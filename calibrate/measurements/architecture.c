@@ -117,10 +117,11 @@ static adept_status read_size(int64_t *out, const adept_dataset_row *m, const ch
     double value;
 
     *out = 0;
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(text, " \t"), text);
-    if (adept_row_says_nothing(text) || strcasecmp(text, "none") == 0) return ADEPT_OK;
-    const char *rest = text + strlen(word);
-    if (rest[strspn(rest, " \t")] || !adept_number_parse(&value, word) || value != floor(value) || value < 0 ||
+    const size_t n = strcspn(text, " \t");
+    const bool one = text[n + strspn(text + n, " \t")] == '\0';
+    snprintf(word, sizeof word, "%.*s", (int)n, text);
+    if (one && (adept_row_says_nothing(word) || strcasecmp(word, "none") == 0)) return ADEPT_OK;
+    if (!one || n >= sizeof word || !adept_number_parse(&value, word) || value != floor(value) || value < 0 ||
         value > 0x1p53)
         return adept_row_fail(m, name, err, "'%.60s' is not a whole number from 0 to 2^53", text);
     *out = (int64_t)value;
@@ -129,12 +130,7 @@ static adept_status read_size(int64_t *out, const adept_dataset_row *m, const ch
 
 bool adept_column_is_layers(const char *name)
 {
-    for (const char *at = LAYERS; *at; at += strspn(at, " ")) {
-        const size_t n = strcspn(at, " ");
-        if (strlen(name) == n && strncmp(at, name, n) == 0) return true;
-        at += n;
-    }
-    return false;
+    return adept_row_word_is_among(LAYERS, name);
 }
 
 const char *adept_row_layers(const adept_dataset_row *m)

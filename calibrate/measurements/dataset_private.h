@@ -49,6 +49,8 @@ typedef struct adept_row_cells {
     bool gpus, nodes, grad_accum, activation_checkpoint, sharding, sp, trainer, execution, precision, ep;
 } adept_row_cells;
 
+/** Is a word one of a list, with a blank between them? */
+bool adept_row_word_is_among(const char *list, const char *word);
 /** A word of the program for one that rows say in a column: FULL_SHARD is full. @return text, where it is none of those
  */
 const char *adept_row_program_word(const char *column, const char *text);

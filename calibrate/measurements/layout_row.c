@@ -72,20 +72,26 @@ static void only_letters(char *plain, size_t size, const char *text)
     plain[n] = '\0';
 }
 
+bool adept_row_word_is_among(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    size_t length;
+
+    for (const char *at = list; n > 0 && *at; at += length + (at[length] == ' ')) {
+        length = strcspn(at, " ");
+        if (length == n && strncmp(at, word, n) == 0) return true;
+    }
+    return false;
+}
+
 const char *adept_row_program_word(const char *column, const char *text)
 {
     char plain[64];
-    size_t length;
 
     only_letters(plain, sizeof plain, text);
-    const size_t n = strlen(plain);
-    for (size_t i = 0; n > 0 && i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i].column, column) != 0) continue;
-        for (const char *at = words[i].rows; *at; at += length + (at[length] == ' ')) {
-            length = strcspn(at, " ");
-            if (length == n && strncmp(at, plain, n) == 0) return words[i].program;
-        }
-    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].column, column) == 0 && adept_row_word_is_among(words[i].rows, plain))
+            return words[i].program;
     if (strcmp(column, "activation_checkpoint") != 0) return text;
     /* parts by name, as Megatron Core has them: "selective:norm;act"; groups of blocks, of which each keeps its input
      */

@@ -229,8 +229,9 @@ static const char *meant(const char *name)
     char plain[64];
     size_t n = strlen(name);
 
+    if (column_of(name) >= 0) return NULL;
     for (size_t i = 0; column_at(i); i++)
-        if (strcmp(column_at(i), name) == 0 || column_of(name) >= 0) return NULL;
+        if (strcmp(column_at(i), name) == 0) return NULL;
     if (n >= sizeof plain) return NULL;
     for (size_t i = 0; i <= n; i++)
         plain[i] = strchr("- .", name[i]) && name[i] ? '_' : adept_lower(name[i]);

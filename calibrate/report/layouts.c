@@ -54,10 +54,32 @@ typedef struct timed_row {
     size_t same;            /* number of the first row of the same configuration */
 } timed_row;
 
+/* Tokens of a step, or samples of what has none; and GPUs. */
+static double tokens_per_gpu(const adept_scored *s)
+{
+    const adept_dataset_row *m = s->measured;
+    const double length = m->seq_length > 0 ? (double)m->seq_length : 1;
+
+    return s->samples * length / (double)m->run.gpus;
+}
+
+static bool is_same(const adept_dataset_row *a, const adept_dataset_row *b)
+{
+    return a->profile == b->profile && a->hw == b->hw && memcmp(&a->run, &b->run, sizeof a->run) == 0;
+}
+
 /* ---- factors ---- */
 
 /* Which rows a factor may be made of. */
 typedef enum kin { OF_STACK, OF_STACK_HERE, HERE, ANY } kin;
+
+static bool is_kin(const timed_row *a, const timed_row *b, kin of)
+{
+    const adept_dataset_row *x = a->scored->measured, *y = b->scored->measured;
+    const bool stack = a->stack_id == b->stack_id, here = x->hw == y->hw && x->precision == y->precision;
+
+    return of == OF_STACK ? stack : of == OF_STACK_HERE ? stack && here : of == HERE ? here : true;
+}
 
 static double median(double *values, size_t n)
 {
@@ -75,12 +97,25 @@ static double factor_for(const timed_row *rows, size_t n, size_t i, kin of, bool
     for (size_t k = 0; k < n; k++) {
         if (without_source ? rows[k].source_id == rows[i].source_id : k == i) continue;
         const double base = ideal ? rows[k].ideal_s : rows[k].predicted_s;
-        const adept_dataset_row *x = rows[k].scored->measured, *y = rows[i].scored->measured;
-        const bool stack = rows[k].stack_id == rows[i].stack_id, here = x->hw == y->hw && x->precision == y->precision;
-        const bool is_kin = of == OF_STACK ? stack : of == OF_STACK_HERE ? stack && here : of == HERE ? here : true;
-        if (is_kin && base > 0) room[count++] = rows[k].measured_s / base;
+        if (is_kin(&rows[k], &rows[i], of) && base > 0) room[count++] = rows[k].measured_s / base;
     }
     return count > 0 ? median(room, count) : NAN;
+}
+
+/* The median over other stacks of their factors, so that each counts the same. */
+static double factor_of_others(const timed_row *rows, size_t n, size_t i, double *room, double *more)
+{
+    size_t stacks = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        size_t count = 0;
+        if (rows[k].stack_id != k) continue;
+        for (size_t j = k; j < n; j++)
+            if (rows[j].stack_id == k && rows[j].source_id != rows[i].source_id)
+                room[count++] = rows[j].measured_s / rows[j].predicted_s;
+        if (count > 0) more[stacks++] = median(room, count);
+    }
+    return stacks > 0 ? median(more, stacks) : NAN;
 }
 
 static double first_known(double a, double b, double c)
@@ -128,19 +163,7 @@ static void predict_all(double (*ways)[N_WAYS], const timed_row *rows, size_t n,
     for (size_t i = 0; i < n; i++) {
         const timed_row *r = &rows[i];
         double floors[2];
-        if (r->source_id == i) {
-            /* The median over other stacks of their factors, so that each counts the same. */
-            size_t stacks = 0;
-            for (size_t k = 0; k < n; k++) {
-                size_t count = 0;
-                if (rows[k].stack_id != k) continue;
-                for (size_t j = k; j < n; j++)
-                    if (rows[j].stack_id == k && rows[j].source_id != rows[i].source_id)
-                        room[count++] = rows[j].measured_s / rows[j].predicted_s;
-                if (count > 0) more[stacks++] = median(room, count);
-            }
-            others[i] = stacks > 0 ? median(more, stacks) : NAN;
-        }
+        if (r->source_id == i) others[i] = factor_of_others(rows, n, i, room, more);
         for (int left = 0; left < 2; left++)
             floors[left] = first_known(factor_for(rows, n, i, OF_STACK_HERE, left, true, room),
                                        factor_for(rows, n, i, HERE, left, true, room),
@@ -304,26 +327,20 @@ adept_status adept_layout_report_new(adept_layout_report **out, adept_arena *are
     for (size_t i = 0; i < e->n; i++) {
         const adept_scored *s = &e->rows[i];
         if (!(s->measured->step_time_s > 0) || !(s->time_s > 0)) continue;
-        /* Tokens of a step, or samples of what has none; and GPUs. */
-        const adept_dataset_row *m = s->measured;
-        const double length = m->seq_length > 0 ? (double)m->seq_length : 1;
         rows[n] = (timed_row){.scored = s,
                               .stack = adept_dataset_row_stack(s->measured),
                               .source = s->measured->source,
                               .measured_s = s->measured->step_time_s,
                               .predicted_s = s->time_s,
                               .ideal_s = s->ideal_s,
-                              .gpu_s_per_token = 1 / (s->samples * length / (double)m->run.gpus),
+                              .gpu_s_per_token = 1 / tokens_per_gpu(s),
                               .same = n};
         while (strcmp(rows[rows[n].stack_id].stack, rows[n].stack) != 0)
             rows[n].stack_id++;
         while (strcmp(rows[rows[n].source_id].source, rows[n].source) != 0)
             rows[n].source_id++;
-        for (size_t k = 0; k < n && rows[n].same == n; k++) {
-            const adept_dataset_row *of = rows[k].scored->measured;
-            if (of->profile == m->profile && of->hw == m->hw && memcmp(&of->run, &m->run, sizeof m->run) == 0)
-                rows[n].same = k;
-        }
+        for (size_t k = 0; k < n && rows[n].same == n; k++)
+            if (is_same(rows[k].scored->measured, s->measured)) rows[n].same = k;
         n++;
     }
     r->stacks = adept_arena_array(arena, n + 1, sizeof *r->stacks);
@@ -366,6 +383,22 @@ static void put_order(adept_json_writer *w, const adept_order *over_5, const ade
         (intmax_t)over_5->n_pairs, over_5->tau, (intmax_t)over_10->n_pairs, over_10->tau, regret_1, regret_3);
 }
 
+static void put_choices(adept_json_writer *w, const adept_choices *c)
+{
+    adept_json_begin_object(w, NULL);
+    adept_json_put_string(w, "by", c->by);
+    put_order(w, &c->over_5, &c->over_10, c->regret_1, c->regret_3);
+    adept_json_begin_array(w, "groups");
+    for (size_t i = 0; i < c->n; i++) {
+        adept_json_begin_object(w, NULL);
+        adept_json_put_members(w, "label %s n %jd", c->choices[i].label, (intmax_t)c->choices[i].n);
+        put_order(w, &c->choices[i].over_5, &c->choices[i].over_10, c->choices[i].regret_1, c->choices[i].regret_3);
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
+    adept_json_end_object(w);
+}
+
 void adept_layout_report_put(adept_json_writer *w, const adept_layout_report *r)
 {
     adept_json_begin_object(w, "layouts");
@@ -391,22 +424,8 @@ void adept_layout_report_put(adept_json_writer *w, const adept_layout_report *r)
     }
     adept_json_end_array(w);
     adept_json_begin_array(w, "choices");
-    for (int i = 0; i < ADEPT_CHOICE_KINDS; i++) {
-        const adept_choices *c = &r->choices[i];
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "by", c->by);
-        put_order(w, &c->over_5, &c->over_10, c->regret_1, c->regret_3);
-        adept_json_begin_array(w, "groups");
-        for (size_t k = 0; k < c->n; k++) {
-            const adept_layout_choice *of = &c->choices[k];
-            adept_json_begin_object(w, NULL);
-            adept_json_put_members(w, "label %s n %jd", of->label, (intmax_t)of->n);
-            put_order(w, &of->over_5, &of->over_10, of->regret_1, of->regret_3);
-            adept_json_end_object(w);
-        }
-        adept_json_end_array(w);
-        adept_json_end_object(w);
-    }
+    for (int i = 0; i < ADEPT_CHOICE_KINDS; i++)
+        put_choices(w, &r->choices[i]);
     adept_json_end_array(w);
     adept_json_put_object(w, "memory", "rows %jd told_right %jd tight_rows %jd tight_told_right %jd",
                           (intmax_t)r->room.n, (intmax_t)r->room.n_right, (intmax_t)r->room.n_tight,

@@ -158,11 +158,35 @@ static double idle_energy_j(const node_run *r, double time_s)
     return isnan(of_run_j) ? 0 : of_run_j * (time_s / r->account->recorded_s);
 }
 
+static void give_cpu(node_run *r, const adept_activity_interval *t, double energy_j)
+{
+    double idle_j = fmin(fmax(idle_energy_j(r, t->end_s - t->begin_s), 0), fmax(energy_j, 0));
+
+    weigh_cpu(r, t, r->options->cpu_base == ADEPT_CPU_CAPACITY);
+    if (idle_j > 0) give(r, IDLE_SEAT, ADEPT_ENERGY_CPU, idle_j);
+    give_by_weight(r, ADEPT_ENERGY_CPU, energy_j - idle_j);
+}
+
 /* ---------------------------------------------------------------- memory and GPUs --------------------------------- */
 
 static bool is_present(const seat *s, double time_s)
 {
     return s->begin_s <= time_s && time_s < s->end_s;
+}
+
+static void give_dram(node_run *r, const adept_activity_interval *t, double energy_j, size_t n_cuts)
+{
+    for (size_t k = 0; k < n_cuts; k++) {
+        double middle_s = (r->cuts[k] + r->cuts[k + 1]) / 2,
+               part = (r->cuts[k + 1] - r->cuts[k]) / (t->end_s - t->begin_s), sum = 0;
+        for (size_t i = 0; i < r->n_active; i++) {
+            seat *s = &r->seats[r->active[i]];
+            s->weight = is_present(s, middle_s) ? s->memory_bytes : 0;
+            sum += s->weight;
+        }
+        if (!(sum > 0)) weigh_cpu(r, t, false); /* nothing is known of memory */
+        give_by_weight(r, ADEPT_ENERGY_DRAM, energy_j * part);
+    }
 }
 
 /* By what a GPU is given out to those that hold it. */
@@ -311,19 +335,8 @@ static void accounting_interval(node_run *r, const adept_activity_interval *t)
     if (r->account->has[ADEPT_ENERGY_DRAM]) {
         if (isnan(dram_j))
             not_known(r, ADEPT_ENERGY_DRAM, t);
-        else {
-            for (size_t k = 0; k < n_cuts; k++) {
-                double middle_s = (r->cuts[k] + r->cuts[k + 1]) / 2,
-                       part = (r->cuts[k + 1] - r->cuts[k]) / (t->end_s - t->begin_s), sum = 0;
-                for (size_t i = 0; i < r->n_active; i++) {
-                    seat *s = &r->seats[r->active[i]];
-                    s->weight = is_present(s, middle_s) ? s->memory_bytes : 0;
-                    sum += s->weight;
-                }
-                if (!(sum > 0)) weigh_cpu(r, t, false); /* nothing is known of memory */
-                give_by_weight(r, ADEPT_ENERGY_DRAM, dram_j * part);
-            }
-        }
+        else
+            give_dram(r, t, dram_j, n_cuts);
     }
     for (uint32_t i = 0; i < log->n_meters; i++)
         if (log->meters[i].component == ADEPT_COMPONENT_GPU && log->meters[i].n_samples > 0) give_gpu(r, t, i, n_cuts);
@@ -331,12 +344,8 @@ static void accounting_interval(node_run *r, const adept_activity_interval *t)
     if (r->account->has[ADEPT_ENERGY_CPU]) {
         if (isnan(cpu_j))
             not_known(r, ADEPT_ENERGY_CPU, t);
-        else {
-            double idle_j = fmin(fmax(idle_energy_j(r, t->end_s - t->begin_s), 0), fmax(cpu_j, 0));
-            weigh_cpu(r, t, r->options->cpu_base == ADEPT_CPU_CAPACITY);
-            if (idle_j > 0) give(r, IDLE_SEAT, ADEPT_ENERGY_CPU, idle_j);
-            give_by_weight(r, ADEPT_ENERGY_CPU, cpu_j - idle_j);
-        }
+        else
+            give_cpu(r, t, cpu_j);
     }
     if (!isnan(external_j)) {
         r->account->external_j += external_j;
@@ -461,6 +470,21 @@ static bool take_seats(node_run *r, const adept_batch_jobs *jobs)
 
 /* ---------------------------------------------------------------- intervals --------------------------------------- */
 
+static void leave(node_run *r, const adept_activity_interval *t, size_t interval)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < t->n_activities; i++) {
+        uint32_t process = t->activities[i].process;
+        if (r->last_of[process] != interval) continue;
+        r->seats[r->seat_of[process]].memory_bytes -= (double)r->memory_of[process];
+        r->memory_of[process] = 0;
+    }
+    for (size_t i = 0; i < r->n_active; i++)
+        if (r->active[i] < FIRST_JOB_SEAT || r->seats[r->active[i]].last > interval) r->active[kept++] = r->active[i];
+    r->n_active = kept;
+}
+
 static void run(node_run *r)
 {
     const adept_activity_log *log = r->node->log;
@@ -489,16 +513,7 @@ static void run(node_run *r)
         for (size_t i = 0; i < r->n_active; i++)
             r->seats[r->active[i]].share.cpu_time_s += r->seats[r->active[i]].cpu_s;
         if (log->intervals[k].end_s > log->intervals[k].begin_s) accounting_interval(r, &log->intervals[k]);
-        size_t kept = 0;
-        for (size_t i = 0; i < log->intervals[k].n_activities; i++) {
-            uint32_t process = log->intervals[k].activities[i].process;
-            if (r->last_of[process] != k) continue;
-            r->seats[r->seat_of[process]].memory_bytes -= (double)r->memory_of[process];
-            r->memory_of[process] = 0;
-        }
-        for (size_t i = 0; i < r->n_active; i++)
-            if (r->active[i] < FIRST_JOB_SEAT || r->seats[r->active[i]].last > k) r->active[kept++] = r->active[i];
-        r->n_active = kept;
+        leave(r, &log->intervals[k], k);
     }
 }
 

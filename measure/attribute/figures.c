@@ -95,6 +95,26 @@ typedef struct square {
     double at[ADEPT_LASSO_MOST][ADEPT_LASSO_MOST];
 } square;
 
+/* One rotation of Jacobi's that makes a[p][q] zero. */
+static void rotate(square *a, square *vectors, size_t n, size_t p, size_t q)
+{
+    double apart = (a->at[q][q] - a->at[p][p]) / (2 * a->at[p][q]);
+    double t = (apart >= 0 ? 1 : -1) / (fabs(apart) + sqrt(apart * apart + 1)), c = 1 / sqrt(t * t + 1), s = t * c;
+
+    for (size_t k = 0; k < n; k++) {
+        double kp = a->at[k][p], kq = a->at[k][q];
+        a->at[k][p] = c * kp - s * kq;
+        a->at[k][q] = s * kp + c * kq;
+    }
+    for (size_t k = 0; k < n; k++) {
+        double pk = a->at[p][k], qk = a->at[q][k], vp = vectors->at[k][p], vq = vectors->at[k][q];
+        a->at[p][k] = c * pk - s * qk;
+        a->at[q][k] = s * pk + c * qk;
+        vectors->at[k][p] = c * vp - s * vq;
+        vectors->at[k][q] = s * vp + c * vq;
+    }
+}
+
 double adept_collinearity(double *inflation, const adept_lasso *rows)
 {
     square r, vectors;
@@ -116,24 +136,7 @@ double adept_collinearity(double *inflation, const adept_lasso *rows)
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++)
         for (size_t p = 0; p < n; p++)
             for (size_t q = p + 1; q < n; q++)
-                if (fabs(r.at[p][q]) > 1e-300) {
-                    /* One rotation of Jacobi's that makes a[p][q] zero. */
-                    double apart = (r.at[q][q] - r.at[p][p]) / (2 * r.at[p][q]);
-                    double t = (apart >= 0 ? 1 : -1) / (fabs(apart) + sqrt(apart * apart + 1)), c = 1 / sqrt(t * t + 1),
-                           s = t * c;
-                    for (size_t k = 0; k < n; k++) {
-                        double kp = r.at[k][p], kq = r.at[k][q];
-                        r.at[k][p] = c * kp - s * kq;
-                        r.at[k][q] = s * kp + c * kq;
-                    }
-                    for (size_t k = 0; k < n; k++) {
-                        double pk = r.at[p][k], qk = r.at[q][k], vp = vectors.at[k][p], vq = vectors.at[k][q];
-                        r.at[p][k] = c * pk - s * qk;
-                        r.at[q][k] = s * pk + c * qk;
-                        vectors.at[k][p] = c * vp - s * vq;
-                        vectors.at[k][q] = s * vp + c * vq;
-                    }
-                }
+                if (fabs(r.at[p][q]) > 1e-300) rotate(&r, &vectors, n, p, q);
     for (size_t j = 0; j < n; j++)
         inflation[j] = 0;
     for (size_t k = 0; k < n; k++) {

@@ -535,8 +535,6 @@ static adept_status fit(adept_attribution_model *m, const adept_attribution_sour
                                "are left out",
                                s->stuck_s, s->n_stuck);
             }
-    }
-    if (status == ADEPT_OK) {
         m->lag_s = o->lag_s;
         m->lag_r2 = NAN;
         if (isnan(o->lag_s)) {

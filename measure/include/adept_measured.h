@@ -21,6 +21,7 @@ double adept_measured_node_over_parts(const adept_recording *recording, double b
 /** The visits of a region: how long, and joules of a component. */
 typedef struct adept_region_statistics {
     adept_statistics time_s, energy_j;
+    bool is_cut; /* there is no whole visit */
 } adept_region_statistics;
 /** Of whole visits; where there are none, of what was cut by the end.
  *  @param skip  visits at the begin that do not count, which warm up. @return ADEPT_E_NOMEM */

@@ -77,6 +77,24 @@ static bool add(service *s, const cJSON *link, const char *pointer, const char *
     return true;
 }
 
+static void look_at_chassis(service *s, const char *path)
+{
+    cJSON *document = NULL;
+    chassis *entry = &s->list[s->n++];
+    char device[sizeof((adept_sensor *)0)->device];
+
+    snprintf(entry->path, sizeof entry->path, "%s", path);
+    if (get(s, path, &document) != ADEPT_OK) return;
+    const cJSON *links = cJSON_GetObjectItemCaseSensitive(document, "Links");
+    const char *around = link_of(cJSON_GetObjectItemCaseSensitive(links, "ContainedBy"));
+    snprintf(entry->around, sizeof entry->around, "%s", around ? around : "");
+    snprintf(device, sizeof device, "%s %s", adept_result_text(document, "Manufacturer"),
+             adept_result_text(document, "Model"));
+    (void)(add(s, cJSON_GetObjectItemCaseSensitive(document, "EnvironmentMetrics"), "/PowerWatts/Reading", device) ||
+           add(s, cJSON_GetObjectItemCaseSensitive(document, "Power"), "/PowerControl/0/PowerConsumedWatts", device));
+    cJSON_Delete(document);
+}
+
 static void find(adept_sensor_search *search)
 {
     for (size_t i = 0; i < search->settings.n_meters; i++) {
@@ -99,24 +117,7 @@ static void find(adept_sensor_search *search)
             cJSON_ArrayForEach(member, cJSON_GetObjectItemCaseSensitive(list, "Members"))
             {
                 const char *path = link_of(member);
-                if (path && s.n < MOST_CHASSIS) {
-                    cJSON *document = NULL;
-                    chassis *entry = &s.list[s.n++];
-                    char device[sizeof((adept_sensor *)0)->device];
-                    snprintf(entry->path, sizeof entry->path, "%s", path);
-                    if (get(&s, path, &document) == ADEPT_OK) {
-                        const cJSON *links = cJSON_GetObjectItemCaseSensitive(document, "Links");
-                        const char *around = link_of(cJSON_GetObjectItemCaseSensitive(links, "ContainedBy"));
-                        snprintf(entry->around, sizeof entry->around, "%s", around ? around : "");
-                        snprintf(device, sizeof device, "%s %s", adept_result_text(document, "Manufacturer"),
-                                 adept_result_text(document, "Model"));
-                        (void)(add(&s, cJSON_GetObjectItemCaseSensitive(document, "EnvironmentMetrics"),
-                                   "/PowerWatts/Reading", device) ||
-                               add(&s, cJSON_GetObjectItemCaseSensitive(document, "Power"),
-                                   "/PowerControl/0/PowerConsumedWatts", device));
-                        cJSON_Delete(document);
-                    }
-                }
+                if (path && s.n < MOST_CHASSIS) look_at_chassis(&s, path);
             }
         }
         cJSON_Delete(list);

@@ -81,5 +81,6 @@ expect_error 3 'tiles.json: fit.tiles.gemm\[0\] is not a tile' predict "$p" --gp
 fitted host '"granularity": "operator", "parameters": {"t_host_s": 1e-4}'
 expect_ok predict "$p" --gpu "$work/host.json"
 shows '^Bound by +host '
-shows '^  The step waits for the host for .* %), which launches [0-9]+ kernels'
+shows '^  The step waits for the host for [0-9.]+ ms \(100\.0 %\), which launches [0-9]+ kernels: [0-9.]+ us of them$'
+shows '^  run meanwhile\.$'
 finish

@@ -55,7 +55,7 @@ expect_error 1 "cannot write" profile "$p" -o "$work"
 printf 'file one.pt\nhint Bx1024\nbatch 1\ninput x\na = aten::relu(self=x) @ act torch.nn.modules.activation.ReLU\nreturn a\n' >"$work/one.graph"
 "$ADEPT_MAKE_PROFILE" "$work/one.graph" >"$work/one.json"
 expect_ok predict "$work/one.json" --gpu a100 --mode infer --steps 1 --label "$work/one.md"
-shows 'The step waits for the host for .* %), which launches 1 kernel'
+shows 'The step waits for the host for [0-9.]+ us \(100\.0 %\), which launches 1 kernel: [0-9.]+ ns of them$'
 mv "$work/one.md" "$work/out"
 shows ', batch 1 per GPU x 1 pass, '
 shows '^\| job \| 1 step, 1 sample \|$'

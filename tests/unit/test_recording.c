@@ -387,6 +387,8 @@ static void test_another_unit_without_a_limit(void **state)
                  {ADEPT_COMPONENT_NODE, 1, 0.4, false} /* a rail */,
                  {ADEPT_COMPONENT_GPU, 0, 0.2, true},
                  {ADEPT_COMPONENT_GPU, 0, 3, false},
+                 {ADEPT_COMPONENT_GPU, ADEPT_WIDTH_METER, 0.4, false},
+                 {ADEPT_COMPONENT_NODE, ADEPT_WIDTH_REDFISH, 3, false},
                  {ADEPT_COMPONENT_BATTERY, 0, 0.008, true},
                  {ADEPT_COMPONENT_BATTERY, 0, 1, false},
                  {ADEPT_COMPONENT_CPU, 0, 0.04, false}};

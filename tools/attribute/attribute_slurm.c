@@ -101,7 +101,7 @@ static const adept_option_row rows[] = {
     {"by", "KEY", 3, "A row for each job (default), user, account, partition, state or node", ADEPT_OPT_CHOICE,
      .at = AT(by), .names = adept_group_key_name},
     {"carbon", "G|ZONE", 3, "Grams of CO2e per kWh, or where the site is: DE, Germany, EU, WORLD", ADEPT_OPT_PARSED,
-     .at = AT(site), .parse = adept_option_carbon, .also = "carbon-intensity"},
+     .at = AT(site), .parse = adept_option_carbon, .also = "carbon_intensity"},
     {"pue", "X", 3, "Power usage effectiveness of the site, at least 1, or average: multiplies emissions",
      ADEPT_OPT_PARSED, .at = AT(site), .parse = adept_option_pue},
     {"calibrate-rows", "FILE.csv", 3,

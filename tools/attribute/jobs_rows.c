@@ -70,7 +70,8 @@ static adept_status add_row(adept_row_writer *w, const char *models, const adept
 }
 
 adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char *models,
-                                    const adept_account_groups *jobs, bool (*add)(void *data, const char *format, ...),
+                                    const adept_account_groups *jobs,
+                                    bool (*add)(void *data, const char *format, ...) ADEPT_PRINTF(2, 3),
                                     void *data)
 {
     adept_row_writer rows = {.is_csv = true};

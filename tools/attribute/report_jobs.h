@@ -50,6 +50,6 @@ adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r);
  */
 adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char *models,
                                     const adept_account_groups *jobs,
-                                    bool (*add)(void *data, const char *format, ...), void *data);
+                                    bool (*add)(void *data, const char *format, ...) ADEPT_PRINTF(2, 3), void *data);
 
 #endif

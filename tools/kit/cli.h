@@ -66,7 +66,7 @@ typedef struct adept_option_row {
     adept_name_at names;
     adept_option_parser parse;
     bool expert;      /* few need it: only --help-all lists it */
-    const char *also; /* another name, with '_' for '-', under which an amount is in units of SI; NULL: none */
+    const char *also; /* another name, with '_' for '-'; of an amount, in units of SI; NULL: none */
 } adept_option_row;
 
 #define ADEPT_MOST_PARTS 6

@@ -1,6 +1,7 @@
 /** @file options.c  The command line: getopt_long's rules, with our own messages; values of options. argp only prints
  * the help. */
 #include "cli.h"
+#include "adept_append.h"
 #include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_number.h"
@@ -114,7 +115,7 @@ adept_status adept_option_amount(adept_cli *cli, const char *option, const char 
     if (!unit->name || digits == 0 || digits >= sizeof number) {
         char list[128] = "";
         for (; units->name; units++)
-            if (*units->name) strcat(strcat(list, *list ? ", " : ""), units->name); /* our own words: they fit */
+            if (*units->name) adept_append(list, sizeof list, "%s%s", *list ? ", " : "", units->name);
         return adept_cli_usage(cli, "%s: '%s' is not a number with a unit: %s", option, text, list);
     }
     snprintf(number, sizeof number, "%.*s", (int)digits, text);

@@ -19,8 +19,9 @@ void adept_progress_say(adept_progress *p, const char *format, ...)
     char text[256];
     va_list args;
 
+    if (!p->shown) return;
     const double now_s = adept_clock_s();
-    if (!p->shown || (p->dirty && now_s - p->last_s < LEAST_INTERVAL_S)) return;
+    if (p->dirty && now_s - p->last_s < LEAST_INTERVAL_S) return;
     p->last_s = now_s;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);

@@ -77,10 +77,10 @@ adept_status adept_vary_add(adept_cli *cli, const char *option, char *text, void
     if (text[length] && length < sizeof key - 2) { /* else there is another complaint */
         snprintf(empty, sizeof empty, "%s=", key);
         if (adept_sweep_axis_parse(axis, empty, &err) == ADEPT_OK) adept_sweep_axis_free(axis);
-        const char *near = adept_nearest(key, adept_sweep_key_name);
-        if (strncmp(err.message, "unknown key", strlen("unknown key")) == 0 && near)
-            return adept_cli_usage(cli, "%s: unknown key '%s'; did you mean '%s'?", option, key, near);
-        if (strncmp(err.message, "unknown key", strlen("unknown key")) == 0)
+        const bool is_unknown = strncmp(err.message, "unknown key", strlen("unknown key")) == 0;
+        const char *near = is_unknown ? adept_nearest(key, adept_sweep_key_name) : NULL;
+        if (near) return adept_cli_usage(cli, "%s: unknown key '%s'; did you mean '%s'?", option, key, near);
+        if (is_unknown)
             return adept_cli_usage(cli,
                                    "%s: unknown key '%s'; keys are batch, precision, gpu, gpus, power_limit_w, ..., "
                                    "specs.NAME and fit.parameters.NAME (adept sweep --help)",
@@ -167,7 +167,7 @@ static const char *country_code(size_t index)
     return row ? row->code : NULL;
 }
 
-adept_status adept_option_country(adept_cli *cli, const char *option, char *text, void *field)
+static adept_status parse_country(adept_cli *cli, const char *option, char *text, void *field)
 {
     const adept_grid_intensity **country = field;
 
@@ -266,7 +266,7 @@ static const adept_option_row rate_rows[] = {
     {"country", "CODE|NAME", 3,
      "Where the site is: DE, Germany, EU, WORLD, ...: the average intensity of its grid, unless --carbon-intensity "
      "gives one",
-     ADEPT_OPT_PARSED, .at = IN_JOB(country), .parse = adept_option_country},
+     ADEPT_OPT_PARSED, .at = IN_JOB(country), .parse = parse_country},
     {"price", "P", 3,
      "Price of a kWh, in any currency, or `average`: what businesses of the country paid, in USD. Adds the cost to the "
      "totals",

@@ -46,7 +46,6 @@ adept_status adept_rates_check(adept_cli *cli, adept_job_spec *job);
 /** Parsers of options: of a grid (@param field  const adept_grid_intensity *); of a PUE, and of grams of CO2e per kWh
  * or a grid (@param record  an adept_job_spec). */
 adept_status adept_option_carbon(adept_cli *cli, const char *option, char *text, void *record);
-adept_status adept_option_country(adept_cli *cli, const char *option, char *text, void *field);
 adept_status adept_option_pue(adept_cli *cli, const char *option, char *text, void *record);
 
 /** Was a number of steps, samples or epochs given? */

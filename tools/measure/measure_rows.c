@@ -68,18 +68,6 @@ static void describe(char *text, size_t size, const row_gpus *g, const adept_rec
     adept_append(text, size, "%s of %zu measured, by %s", *text ? "" : "none", boards, g->visible.by);
 }
 
-/* Was a step ended? One that was cut off has no time of its own. */
-static bool has_whole_step(const adept_recording *r)
-{
-    size_t n;
-    const adept_region *regions = adept_recording_regions(r, &n);
-    bool has = false;
-
-    for (size_t i = 0; i < n; i++)
-        has = has || (strcmp(regions[i].name, ADEPT_STEP_REGION) == 0 && !regions[i].is_cut);
-    return has;
-}
-
 /* The power of the GPUs that the command may use, where there are any, else the node's; no column of the CSV is for
  * anything else. What else says how many GPUs there are is not to contradict it. */
 adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job *job, const adept_words *more)
@@ -102,7 +90,7 @@ adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job 
     if (status == ADEPT_OK && *g.visible.by) describe(choice, sizeof choice, &g, r);
     free(g.is_used);
     if (status != ADEPT_OK) return status;
-    if (s.time_s.n == 0 || !has_whole_step(r))
+    if (s.time_s.n == 0 || s.is_cut) /* a step that was cut off has no time of its own */
         return adept_error_set(&cli->err, ADEPT_E_INVALID,
                                "%s: no region \"%s\" was marked from begin to end%s, so there is no row", path,
                                ADEPT_STEP_REGION, o->skip > 0 ? " behind those that are skipped" : "");

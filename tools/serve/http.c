@@ -99,7 +99,6 @@ static void extend(adept_http *h, peer *p)
 }
 
 /* A request has been answered. */
-
 static void rest(adept_http *h, peer *p)
 {
     extend(h, p);

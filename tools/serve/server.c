@@ -494,6 +494,7 @@ typedef struct route {
     const char *content_type;
     answerer *answer;
     unsigned allowed; /* ADEPT_SERVE_... bits of what its JSON may hold; 0: it is asked for without */
+    bool takes_file;  /* its body is a model's file, and may be larger */
     bool takes_long;  /* however short the body is, so that few run at a time */
     /* The page and what it is made of: nothing of it is secret, so that whoever has a token can type it in. */
     const char *const *page;
@@ -508,7 +509,7 @@ static const route routes[] = {
     {"POST", "/v1/plan", "POST /v1/plan", json, plan, ADEPT_SERVE_PROFILE | ADEPT_SERVE_PLAN, .takes_long = true},
     {"POST", "/v1/mix", "POST /v1/mix", json, mix, ADEPT_SERVE_PROFILE | ADEPT_SERVE_MIX, .takes_long = true},
     {"GET", "/v1/workloads", "GET /v1/workloads", json, .answer = answer_workloads},
-    {"POST", "/v1/workloads", "POST /v1/workloads", json, .answer = answer_upload},
+    {"POST", "/v1/workloads", "POST /v1/workloads", json, .answer = answer_upload, .takes_file = true},
     {"GET", "/v1/gpus", "GET /v1/gpus", json, .answer = answer_gpus},
     {"GET", "/v1/gpus/", "GET /v1/gpus/{name}", json, .answer = answer_gpu},
     {"GET", "/v1/health", "GET /v1/health", json, .answer = answer_health},
@@ -553,44 +554,47 @@ const char *adept_server_route(size_t index)
     return index < N_ROUTES ? routes[index].name : NULL;
 }
 
+static bool is_at(const route *r, const char *path)
+{
+    const size_t length = strlen(r->path);
+    const bool has_part = r->path[length - 1] == '/' && length > 1;
+    return has_part ? strncmp(path, r->path, length) == 0 && path[length] && !strchr(path + length, '/')
+                    : strcmp(path, r->path) == 0;
+}
+
+/* NULL: there is none. HEAD is a GET whose body is not sent. */
+static const route *route_of(const char *method, const char *path)
+{
+    if (strcmp(method, "HEAD") == 0) method = "GET";
+    for (const route *r = routes; r < routes + N_ROUTES; r++)
+        if (strcmp(r->method, method) == 0 && is_at(r, path)) return r;
+    return NULL;
+}
+
 bool adept_server_takes_long(const char *path)
 {
-    bool found = false;
-    for (size_t i = 0; i < N_ROUTES; i++)
-        found = found || (routes[i].takes_long && strcmp(routes[i].path, path) == 0);
-    return found;
+    const route *r = route_of("POST", path);
+    return r && r->takes_long;
 }
 
 bool adept_server_is_open(const char *method, const char *path)
 {
-    bool found = false;
-    for (size_t i = 0; i < N_ROUTES; i++)
-        found = found || (routes[i].page && strcmp(routes[i].path, path) == 0);
-    return found && (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0);
+    const route *r = route_of(method, path);
+    return r && r->page;
 }
 
 size_t adept_server_most_bytes(const char *method, const char *path, size_t most_bytes)
 {
-    const bool uploads = strcmp(method, "POST") == 0 && strcmp(path, "/v1/workloads") == 0;
-    return uploads && most_bytes < ADEPT_SERVE_UPLOAD_BYTES ? ADEPT_SERVE_UPLOAD_BYTES : most_bytes;
+    const route *r = route_of(method, path);
+    return r && r->takes_file && most_bytes < ADEPT_SERVE_UPLOAD_BYTES ? ADEPT_SERVE_UPLOAD_BYTES : most_bytes;
 }
 
-/* A route's index, N_ROUTES with the problem if there is none. HEAD is a GET whose body is not sent. */
+/* A route's index, N_ROUTES with the problem if there is none. */
 static size_t find_route(const adept_serve_request *r, const char **allow, adept_serve_problem *p)
 {
-    const char *method = strcmp(r->method, "HEAD") == 0 ? "GET" : r->method;
-    bool gets = false, posts = false;
-    for (size_t i = 0; i < N_ROUTES; i++) {
-        const char *path = routes[i].path;
-        const size_t length = strlen(path);
-        const bool has_part = path[length - 1] == '/' && length > 1;
-        if (has_part ? strncmp(r->path, path, length) != 0 || !r->path[length] || strchr(r->path + length, '/')
-                     : strcmp(r->path, path) != 0)
-            continue;
-        if (strcmp(routes[i].method, method) == 0) return i;
-        gets = gets || strcmp(routes[i].method, "GET") == 0;
-        posts = posts || strcmp(routes[i].method, "POST") == 0;
-    }
+    const route *found = route_of(r->method, r->path);
+    const bool gets = route_of("GET", r->path), posts = route_of("POST", r->path);
+    if (found) return (size_t)(found - routes);
     if (gets || posts) {
         *allow = gets && posts ? "GET, HEAD, POST" : gets ? "GET, HEAD" : "POST";
         adept_serve_refuse(p, ADEPT_SERVE_WRONG_METHOD, "%s is for %s", r->path, *allow);
@@ -687,7 +691,7 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
         const route *r = &routes[out->route];
         out->content_type = r->content_type;
         const char *given = request->content_type;
-        const char *wanted = r->answer == answer_upload ? "application/octet-stream" : json;
+        const char *wanted = r->takes_file ? "application/octet-stream" : json;
         const size_t length = strlen(wanted);
         /* "application/json", with or without parameters */
         const bool is_wanted = given && strncasecmp(given, wanted, length) == 0 && strchr("; \t", given[length]);

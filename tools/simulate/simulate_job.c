@@ -84,11 +84,13 @@ adept_status adept_simulate_read(adept_cli *cli, adept_simulate_job *job, const 
     free(loading.details);
     if (status != ADEPT_OK) return status;
     adept_cluster *c = &job->scenario.cluster;
-    if (o->no_idle) c->sleep_w = 0;
-    for (size_t i = 0; o->no_idle && i < c->n_types; i++)
-        c->types[i].idle_w = 0;
-    for (size_t i = 0; o->no_idle && i < c->n_nodes; i++)
-        c->nodes[i].host_idle_w = c->nodes[i].host_busy_w = 0;
+    if (o->no_idle) {
+        c->sleep_w = 0;
+        for (size_t i = 0; i < c->n_types; i++)
+            c->types[i].idle_w = 0;
+        for (size_t i = 0; i < c->n_nodes; i++)
+            c->nodes[i].host_idle_w = c->nodes[i].host_busy_w = 0;
+    }
     if (o->policy.is_rigid && job->jobs->rigid_gpus == 0)
         return adept_cli_usage(cli, "--rigid: the jobs file has no \"rigid\" number of GPUs and batch");
     return ADEPT_OK;

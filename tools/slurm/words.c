@@ -1,4 +1,5 @@
 /** @file words.c  Words, numbers and quantities of comments and configurations. Calls: base. */
+#include "adept_append.h"
 #include "adept_number.h"
 #include "adept_slurm.h"
 #include <errno.h>
@@ -61,7 +62,7 @@ adept_status adept_slurm_key_read(const adept_slurm_key **row, const adept_slurm
     if (!key->name) {
         char list[256] = "";
         for (key = keys; key->name; key++)
-            strcat(strcat(list, *list ? ", " : ""), key->name); /* our own words: they fit */
+            adept_append(list, sizeof list, "%s%s", *list ? ", " : "", key->name);
         return adept_error_set(err, ADEPT_E_USAGE, "'%.40s' is none of %s", word, list);
     }
     if (row) *row = key;

@@ -33,6 +33,7 @@
 #define LOADER_STACK_BYTES ((size_t)128 << 20) /* virtual; libtorch recurses with the nesting of the program */
 #define HEAP_BYTES (64 << 20)                  /* of libtorch, with a Llama of 22 layers */
 #define LARGE_PAGE ((uintptr_t)2 << 20)
+#define MOST_IN_HEAP (32 << 20)                /* glibc's largest */
 #define MOST_MAPPINGS 65536                    /* glibc's own */
 #define STREAM_SHARE 16                        /* of the memory, for the graph's bytes */
 
@@ -168,6 +169,7 @@ static void make_heap(void)
     mallopt(M_MMAP_MAX, 0);
     char *room = malloc(HEAP_BYTES);
     mallopt(M_MMAP_MAX, MOST_MAPPINGS);
+    mallopt(M_MMAP_THRESHOLD, MOST_IN_HEAP); /* setting the others ends glibc's own growing of it */
     if (!room) return;
     char *begin = room + (LARGE_PAGE - (uintptr_t)room % LARGE_PAGE);
     madvise(begin, HEAP_BYTES - (size_t)(begin - room), MADV_HUGEPAGE);
