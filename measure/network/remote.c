@@ -6,13 +6,48 @@
 #include "adept_number.h"
 #include "pointer.h"
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* What is at a URL, as JSON; all that knows libcurl. */
+/* What is at a URL, as JSON; all that knows libcurl. It is opened for the first URL: with the thirty libraries behind
+ * it, a start of the program that links it takes three times as long. */
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+#define CURL_LIST(X)                                                                                                   \
+    X(curl_easy_init)                                                                                                  \
+    X(curl_easy_setopt)                                                                                                \
+    X(curl_easy_perform)                                                                                               \
+    X(curl_easy_getinfo)                                                                                               \
+    X(curl_easy_strerror)                                                                                              \
+    X(curl_easy_cleanup)                                                                                               \
+    X(curl_url)                                                                                                        \
+    X(curl_url_set)                                                                                                    \
+    X(curl_url_get)                                                                                                    \
+    X(curl_url_cleanup)                                                                                                \
+    X(curl_free)
+
+static struct {
+    char why[200]; /* it cannot be used; "": it can */
+#define X(name) __typeof__(name) *name;
+    CURL_LIST(X)
+#undef X
+} lib;
+
+static void open_library(void)
+{
+    void *file = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    bool has_all = file;
+
+#define X(name) has_all = has_all && (*(void **)&lib.name = dlsym(file, #name));
+    CURL_LIST(X)
+#undef X
+    if (!has_all) snprintf(lib.why, sizeof lib.why, "%s", dlerror());
+}
 
 /* A service processor needs seconds for what it asks other controllers for. */
 #define TIMEOUT_MS 5000L
@@ -34,17 +69,17 @@ static CURL *handle_of(adept_fetch *fetch)
     CURL *curl = fetch->curl;
 
     if (curl) return curl;
-    fetch->curl = curl = curl_easy_init();
+    fetch->curl = curl = lib.curl_easy_init();
     if (!curl) return NULL;
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L); /* threads read meters */
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &fetch->reply);
-    curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL); /* what the URL says goes first */
-    curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST));
+    lib.curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    lib.curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L); /* threads read meters */
+    lib.curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
+    lib.curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+    lib.curl_easy_setopt(curl, CURLOPT_WRITEDATA, &fetch->reply);
+    lib.curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL); /* what the URL says goes first */
+    lib.curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST));
     /* As the program curl has it: service processors bring certificates of their own. */
-    if (getenv("CURL_CA_BUNDLE")) curl_easy_setopt(curl, CURLOPT_CAINFO, getenv("CURL_CA_BUNDLE"));
+    if (getenv("CURL_CA_BUNDLE")) lib.curl_easy_setopt(curl, CURLOPT_CAINFO, getenv("CURL_CA_BUNDLE"));
     return curl;
 }
 
@@ -66,16 +101,16 @@ static adept_status request(adept_fetch *fetch, const char *url, const char *sho
 
     if (!curl) return adept_no_memory(err, "a request");
     adept_buffer_free(&fetch->reply);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    CURLcode code = curl_easy_perform(curl);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, NULL);
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http);
+    lib.curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words);
+    lib.curl_easy_setopt(curl, CURLOPT_URL, url);
+    CURLcode code = lib.curl_easy_perform(curl);
+    lib.curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, NULL);
+    lib.curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http);
     fetch->help = help_for(code, http);
     if (code == CURLE_WRITE_ERROR)
         return adept_error_set(err, ADEPT_E_IO, "%s: the reply is longer than %zu bytes", shown, MOST_BYTES);
     if (code != CURLE_OK)
-        return adept_error_set(err, ADEPT_E_IO, "%s: %s", shown, words[0] ? words : curl_easy_strerror(code));
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s", shown, words[0] ? words : lib.curl_easy_strerror(code));
     if (http < 200 || http > 299) return adept_error_set(err, ADEPT_E_IO, "%s: the answer is HTTP %ld", shown, http);
     return ADEPT_OK;
 }
@@ -101,45 +136,49 @@ static adept_status read_file(adept_fetch *fetch, const char *path, adept_error 
 /* The path of a file:// URL, which curl_free() frees; NULL: it is another. */
 static char *path_of(const char *url)
 {
-    CURLU *parts = curl_url();
+    CURLU *parts = lib.curl_url();
     char *scheme = NULL, *path = NULL;
 
-    if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
-        curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK && strcmp(scheme, "file") == 0)
-        curl_url_get(parts, CURLUPART_PATH, &path, CURLU_URLDECODE);
-    curl_free(scheme);
-    curl_url_cleanup(parts);
+    if (lib.curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        lib.curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK && strcmp(scheme, "file") == 0)
+        lib.curl_url_get(parts, CURLUPART_PATH, &path, CURLU_URLDECODE);
+    lib.curl_free(scheme);
+    lib.curl_url_cleanup(parts);
     return path;
 }
 
 /* A URL without the secrets that may be in it: user, password, and what a query says. */
 static void show_url(char shown[ADEPT_URL_SHOWN], const char *url)
 {
-    CURLU *parts = curl_url();
+    CURLU *parts = lib.curl_url();
     char *query = NULL, *rest = NULL;
 
     snprintf(shown, ADEPT_URL_SHOWN, "the meter's URL"); /* of one that is none, who knows what is secret */
-    if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
-        bool asks = curl_url_get(parts, CURLUPART_QUERY, &query, 0) == CURLUE_OK;
-        curl_url_set(parts, CURLUPART_USER, NULL, 0);
-        curl_url_set(parts, CURLUPART_PASSWORD, NULL, 0);
-        curl_url_set(parts, CURLUPART_QUERY, NULL, 0);
-        if (curl_url_get(parts, CURLUPART_URL, &rest, 0) == CURLUE_OK)
+    if (lib.curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
+        bool asks = lib.curl_url_get(parts, CURLUPART_QUERY, &query, 0) == CURLUE_OK;
+        lib.curl_url_set(parts, CURLUPART_USER, NULL, 0);
+        lib.curl_url_set(parts, CURLUPART_PASSWORD, NULL, 0);
+        lib.curl_url_set(parts, CURLUPART_QUERY, NULL, 0);
+        if (lib.curl_url_get(parts, CURLUPART_URL, &rest, 0) == CURLUE_OK)
             snprintf(shown, ADEPT_URL_SHOWN, "%s%s", rest, asks ? "?..." : "");
     }
-    curl_free(query);
-    curl_free(rest);
-    curl_url_cleanup(parts);
+    lib.curl_free(query);
+    lib.curl_free(rest);
+    lib.curl_url_cleanup(parts);
 }
 
 adept_status adept_fetch_json(adept_fetch *fetch, const char *url, cJSON **out, adept_error *err)
 {
-    char shown[ADEPT_URL_SHOWN], *path = path_of(url);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    char shown[ADEPT_URL_SHOWN];
 
+    pthread_once(&once, open_library);
+    fetch->help = lib.why[0] ? "a meter at a URL needs libcurl: apt install libcurl4" : "";
+    if (lib.why[0]) return adept_error_set(err, ADEPT_E_IO, "%s", lib.why);
     show_url(shown, url);
-    fetch->help = "";
+    char *path = path_of(url);
     adept_status status = path ? read_file(fetch, path, err) : request(fetch, url, shown, err);
-    curl_free(path);
+    lib.curl_free(path);
     if (status != ADEPT_OK) return status;
     const char *text = fetch->reply.data ? fetch->reply.data : "";
     return adept_json_parse_within(out, shown, text, fetch->reply.size, MOST_VALUES, err);
@@ -147,7 +186,7 @@ adept_status adept_fetch_json(adept_fetch *fetch, const char *url, cJSON **out, 
 
 void adept_fetch_close(adept_fetch *fetch)
 {
-    curl_easy_cleanup(fetch->curl);
+    if (fetch->curl) lib.curl_easy_cleanup(fetch->curl);
     adept_buffer_free(&fetch->reply);
     *fetch = (adept_fetch){0};
 }

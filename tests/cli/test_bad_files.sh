@@ -51,6 +51,20 @@ expect_error 6 "unknown GPU" predict "$p" --gpu 'completely different'
 # it is found before a model is read
 expect_error 6 "unknown GPU" predict "$work/missing.pt" --gpu h1000
 
+# libraries that are opened when they are needed, of which another process may have left half
+: >"$work/libmicrohttpd.so.12"
+: >"$work/libcurl.so.4"
+export LD_LIBRARY_PATH="$work"
+if "$ADEPT" serve --help | grep -q profiles; then
+    expect_error 1 "'adept serve' needs libmicrohttpd: .*libmicrohttpd.so.12: file too short" serve "$p" --listen 127.0.0.1:0
+fi
+run measure --meter "http://127.0.0.1:1/ /x W" --list
+if ! grep -q 'built without' "$work/err"; then
+    shows 'libcurl.so.4: file too short'
+    shows 'a meter at a URL needs libcurl'
+fi
+unset LD_LIBRARY_PATH
+
 # control characters do not reach the terminal, those in names of files included
 name=$(printf 'esc\033[31mape.pt')
 expect_error 3 'esc.\[31mape.pt' profile "$work/$name"

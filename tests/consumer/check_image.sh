@@ -21,7 +21,9 @@ done
 case $(cat /etc/debian_version 2>/dev/null) in "$debian"*) ;; *) echo "not Debian $debian"; exit 77 ;; esac
 command -v dpkg >/dev/null && command -v readelf >/dev/null || { echo "no dpkg or readelf"; exit 77; }
 installed=" $(sed -n 's/.*--no-install-recommends \(.*\) && .*/\1/p' "$file") libc6 "
-for library in $(readelf -d "$ADEPT" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+opened=$(sed -n 's/.*dlopen("\(lib.*\)".*/\1/p' "$ADEPT_SOURCE_DIR/tools/serve/http.c" "$ADEPT_SOURCE_DIR/measure/network/remote.c")
+[ "$(echo "$opened" | wc -l)" -eq 2 ] || fail "which libraries the program opens is not known"
+for library in $(readelf -d "$ADEPT" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p') $opened; do
     package=$(dpkg -S "*-linux-gnu*/$library" 2>/dev/null | sed -n '1s/:.*//p')
     [ -n "$package" ] || { echo "$library is of no package here"; exit 77; }
     case $installed in *" $package "*) ;; *) fail "$library, of $package, is not in the image" ;; esac

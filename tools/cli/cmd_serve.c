@@ -230,7 +230,8 @@ static adept_status serve(adept_cli *cli, void *options)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
-    adept_status status = o->token_file ? adept_serve_token_read(&token, o->token_file, &cli->err) : ADEPT_OK;
+    adept_status status = adept_http_open_library(&cli->err);
+    if (status == ADEPT_OK && o->token_file) status = adept_serve_token_read(&token, o->token_file, &cli->err);
     http.door.token = token;
     adept_serve_catalogue *catalogue = NULL;
     if (status == ADEPT_OK) status = load(&catalogue, o, &cli->err);

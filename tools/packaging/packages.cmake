@@ -56,7 +56,8 @@ set(CPACK_COMPONENT_LIBADEPT-DEV_DESCRIPTION "time, power and energy of a deep-l
 C headers, static library, pkg-config and CMake files, and the manual of
 libadept.")
 set(CPACK_DEBIAN_ADEPT_PACKAGE_NAME adept)
-set(CPACK_DEBIAN_ADEPT_PACKAGE_RECOMMENDS adept-torch)
+# What the program opens when it is needed (tools/serve/http.c, measure/network/remote.c); Debian 13 has them by other names.
+set(CPACK_DEBIAN_ADEPT_PACKAGE_RECOMMENDS "adept-torch, libmicrohttpd12 | libmicrohttpd12t64, libcurl4 | libcurl4t64")
 set(CPACK_DEBIAN_ADEPT_PACKAGE_SUGGESTS "gnuplot-nox, bash-completion")
 set(CPACK_COMPONENT_ADEPT_DESCRIPTION "time, power and energy of a deep-learning step before it runs
 The program adept: profiles of models, predictions on GPUs, calibration.

@@ -2,6 +2,7 @@
 #include "adept_clock.h"
 #include "framing.h"
 #include "http.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -16,6 +17,30 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+/* libmicrohttpd is opened when a server starts: with the libraries of TLS behind it, which adept does not use, a start
+ * of the program that links it takes twice as long. */
+#define MHD_LIST(X)                                                                                                    \
+    X(MHD_get_connection_info)                                                                                         \
+    X(MHD_add_response_header)                                                                                         \
+    X(MHD_create_response_from_buffer)                                                                                 \
+    X(MHD_queue_response)                                                                                              \
+    X(MHD_destroy_response)                                                                                            \
+    X(MHD_get_connection_values)                                                                                       \
+    X(MHD_resume_connection)                                                                                           \
+    X(MHD_suspend_connection)                                                                                          \
+    X(MHD_lookup_connection_value)                                                                                     \
+    X(MHD_http_unescape)                                                                                               \
+    X(MHD_quiesce_daemon)                                                                                              \
+    X(MHD_start_daemon)                                                                                                \
+    X(MHD_stop_daemon)                                                                                                 \
+    X(MHD_get_version)
+
+static struct {
+#define X(name) __typeof__(name) *name;
+    MHD_LIST(X)
+#undef X
+} lib;
 
 #define HEADER_BYTES 16384                     /* of one connection: request line, headers, and a part of the body */
 #define BODIES_HELD 16                         /* bodies and answers may take this many largest bodies together, */
@@ -107,13 +132,13 @@ static void rest(adept_http *h, peer *p)
 
 static peer *peer_of(struct MHD_Connection *connection)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo *info = lib.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
 static void peer_arrives(adept_http *h, struct MHD_Connection *connection, void **context)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info = lib.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     peer *p = calloc(1, sizeof *p);
     atomic_fetch_add(&h->metrics->connections, 1);
     if (!p || !info) { /* its requests are refused */
@@ -280,7 +305,7 @@ static bool add_headers(struct MHD_Response *response, const adept_serve_reply *
     };
     bool ok = true;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        ok = ok && (!headers[i][1] || MHD_add_response_header(response, headers[i][0], headers[i][1]) == MHD_YES);
+        ok = ok && (!headers[i][1] || lib.MHD_add_response_header(response, headers[i][0], headers[i][1]) == MHD_YES);
     return ok;
 }
 
@@ -288,7 +313,7 @@ static bool add_headers(struct MHD_Response *response, const adept_serve_reply *
 static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connection, exchange *x,
                                   const adept_serve_reply *reply)
 {
-    struct MHD_Response *response = MHD_create_response_from_buffer(
+    struct MHD_Response *response = lib.MHD_create_response_from_buffer(
         reply->size, (void *)(uintptr_t)reply->data, reply->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
     x->reply.owned = NULL; /* whose text it is */
     if (!response) {
@@ -298,9 +323,9 @@ static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connecti
     hold(h, x, reply->size);
     bool is_last = x->why_refused || atomic_load(&h->stopping); /* what follows a refused request is not read */
     enum MHD_Result result = add_headers(response, reply, is_last)
-                                 ? MHD_queue_response(connection, (unsigned)reply->http_status, response)
+                                 ? lib.MHD_queue_response(connection, (unsigned)reply->http_status, response)
                                  : MHD_NO;
-    MHD_destroy_response(response);
+    lib.MHD_destroy_response(response);
     return result;
 }
 
@@ -361,7 +386,7 @@ static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const cha
  * one. */
 static adept_serve_client client_of(const adept_http *h, struct MHD_Connection *connection)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *info = lib.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     adept_serve_client out = {.is_trusted = h->options.door.token || !info || info->client_addr->sa_family == AF_UNIX};
     if (info && info->client_addr->sa_family == AF_INET) {
         const struct sockaddr_in *in = (const void *)info->client_addr;
@@ -392,11 +417,11 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
         atomic_store(&p->busy, true);
         atomic_fetch_add(&p->requests, 1);
     }
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *info = lib.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     adept_serve_headers headers = {.is_local = info && info->client_addr->sa_family == AF_UNIX,
                                    .needs_host = strcmp(version, MHD_HTTP_VERSION_1_0) != 0,
                                    .is_open = adept_server_is_open(method, url)};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, &headers);
+    lib.MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, &headers);
     const char *why = adept_serve_turn_away(&kind, &h->options.door, &headers), *length = headers.content_length;
     if (!p || p->framing.heads < atomic_load(&p->requests)) {
         kind = p ? ADEPT_SERVE_INTERNAL : ADEPT_SERVE_OVERLOADED;
@@ -430,7 +455,7 @@ static void *work_on_long(void *arg)
         pthread_mutex_unlock(&h->lock);
         if (!ends) adept_server_answer(h->server, &x->reply, &x->request);
         x->is_answered = !ends;
-        MHD_resume_connection(x->connection);
+        lib.MHD_resume_connection(x->connection);
         pthread_mutex_lock(&h->lock);
     }
     pthread_mutex_unlock(&h->lock);
@@ -444,7 +469,7 @@ static bool put_off(adept_http *h, exchange *x, struct MHD_Connection *connectio
     bool ends = h->ends;
     if (!ends) {
         x->connection = connection;
-        MHD_suspend_connection(connection);
+        lib.MHD_suspend_connection(connection);
         *h->last = x;
         h->last = &x->next;
         pthread_cond_signal(&h->wake);
@@ -470,7 +495,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
         x->request = (adept_serve_request){
             .method = method,
             .path = url,
-            .content_type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE),
+            .content_type = lib.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE),
             .body = x->body.data,
             .body_size = x->body.size,
             .client = client_of(h, connection),
@@ -500,7 +525,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
 {
     (void)cls, (void)connection;
-    return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+    return strstr(text, "%00") ? strlen(text) : lib.MHD_http_unescape(text);
 }
 
 static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
@@ -510,13 +535,13 @@ static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
                                        {MHD_OPTION_END, 0, NULL}};
     /* With epoll, MHD_quiesce_daemon() and a thread of the daemon's may both take the listening socket out: it aborts.
      */
-    return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h,
-                            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
-                            MHD_OPTION_CONNECTION_LIMIT, o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
-                            o->timeout_s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION,
-                            on_connection, h, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
-                            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, /* one thread is the daemon's own, more are a pool */
-                            o->threads > 1 ? MHD_OPTION_ARRAY : MHD_OPTION_END, threads, MHD_OPTION_END);
+    return lib.MHD_start_daemon(
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET,
+        fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_LIMIT, o->max_connections,
+        MHD_OPTION_CONNECTION_TIMEOUT, o->timeout_s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, /* one thread is the daemon's own, more are a pool */
+        o->threads > 1 ? MHD_OPTION_ARRAY : MHD_OPTION_END, threads, MHD_OPTION_END);
 }
 
 /* Ends the workers, then the daemons: none of their connections is suspended any more. */
@@ -529,11 +554,22 @@ static void end(adept_http *h)
     for (unsigned i = 0; i < h->n_workers; i++)
         pthread_join(h->workers[i], NULL);
     for (int i = 0; i < 2; i++)
-        if (h->daemons[i]) MHD_stop_daemon(h->daemons[i]);
+        if (h->daemons[i]) lib.MHD_stop_daemon(h->daemons[i]);
     pthread_cond_destroy(&h->wake);
     pthread_mutex_destroy(&h->lock);
     free(h->workers);
     free(h);
+}
+
+adept_status adept_http_open_library(adept_error *err)
+{
+    void *file = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
+    bool has_all = file;
+
+#define X(name) has_all = has_all && (*(void **)&lib.name = dlsym(file, #name));
+    MHD_LIST(X)
+#undef X
+    return has_all ? ADEPT_OK : adept_error_set(err, ADEPT_E_IO, "'adept serve' needs libmicrohttpd: %s", dlerror());
 }
 
 adept_status adept_http_start(adept_http **out, adept_server *server, const adept_http_options *options,
@@ -567,7 +603,7 @@ adept_status adept_http_start(adept_http **out, adept_server *server, const adep
         end(h);
         if (why == ENOMEM) return adept_no_memory(err, "the HTTP server");
         return adept_error_set(err, ADEPT_E_IO, "cannot start the HTTP server (libmicrohttpd %s)%s%s",
-                               MHD_get_version(), why ? ": " : "", why ? strerror(why) : "");
+                               lib.MHD_get_version(), why ? ": " : "", why ? strerror(why) : "");
     }
     *out = h;
     return ADEPT_OK;
@@ -579,7 +615,7 @@ void adept_http_stop(adept_http *h)
     uint64_t end_ns = adept_clock_ns() + (uint64_t)h->options.timeout_s * 1000000000u;
     atomic_store(&h->stopping, true);
     for (int i = 0; i < 2; i++) {
-        MHD_socket fd = h->daemons[i] ? MHD_quiesce_daemon(h->daemons[i]) : MHD_INVALID_SOCKET;
+        MHD_socket fd = h->daemons[i] ? lib.MHD_quiesce_daemon(h->daemons[i]) : MHD_INVALID_SOCKET;
         if (fd != MHD_INVALID_SOCKET) close(fd);
     }
     while (atomic_load(&h->in_flight) > 0 && adept_clock_ns() < end_ns)

@@ -16,6 +16,8 @@ typedef struct adept_http_options {
     bool log; /* a line on stderr for each request */
 } adept_http_options;
 
+/** Open libmicrohttpd, before all else here; by one thread. @return ADEPT_E_IO: this machine does not have it */
+adept_status adept_http_open_library(adept_error *err);
 /** Answer from now on, in threads of its own. @return ADEPT_E_IO, ADEPT_E_NOMEM */
 adept_status adept_http_start(adept_http **out, adept_server *server, const adept_http_options *options,
                               adept_error *err);
