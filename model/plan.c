@@ -853,23 +853,24 @@ static void widen(double interval[2], double value, double other)
 #define WAITS_FOR_NO_HOST 0.5
 
 /* The ends of intervals move to where they are if the host is at the ends of its range. Power is the boards'. */
-static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *run)
+static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *run, adept_checked_run *checked)
 {
     adept_run room;
     if (adept_node_resolve(&run, &room, NULL) != ADEPT_OK) return; /* nor was the step predicted */
     const adept_host *host = plan->by_operator ? adept_host_of(run, plan->kernels.theta[ADEPT_OP_t_host_s]) : NULL;
-    if (host && plan->launches * host->high_s < WAITS_FOR_NO_HOST * e->step_time_s) return;
-    for (int end = 0; end < 2 && host; end++) {
-        adept_run at = *run;
-        adept_estimate other;
-        adept_host_times(&at.host_launch_s, &at.host_step_s, run, NULL);
-        at.host = at.node = 0;
-        at.power_scope = ADEPT_SCOPE_GPU;
-        at.host_launch_s = end ? host->high_s : host->low_s;
-        if (adept_plan_predict(&other, plan, &at, NULL) != ADEPT_OK) continue; /* nor was the step itself */
-        widen(e->interval_time_s, e->step_time_s, other.step_time_s);
-        widen(e->interval_power_w, e->boards_power_w, other.boards_power_w);
+    if (!host || plan->launches * host->high_s < WAITS_FOR_NO_HOST * e->step_time_s) return;
+    const double said_s = checked->row[ADEPT_ROW_HOST_S];
+    const bool was_plain = checked->plain;
+    checked->plain = false;
+    for (int end = 0; end < 2; end++) {
+        adept_step other;
+        checked->row[ADEPT_ROW_HOST_S] = end ? host->high_s : host->low_s;
+        adept_plan_step(&other, plan, checked);
+        widen(e->interval_time_s, e->step_time_s, other.step_s);
+        widen(e->interval_power_w, e->boards_power_w, checked->row[ADEPT_ROW_GPUS] * other.power_w);
     }
+    checked->row[ADEPT_ROW_HOST_S] = said_s;
+    checked->plain = was_plain;
 }
 
 void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_run *run)
@@ -880,10 +881,8 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
     const adept_intervals *intervals = fitted ? plan->hw->intervals : NULL;
     adept_checked_run checked;
     if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
-    const bool wanted = plan->has_fused || (run && run->power_scope == ADEPT_SCOPE_NODE);
-    const bool known =
-        wanted && adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
-    if (run) widen_by_host(e, plan, run);
+    const bool known = adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
+    if (known && run) widen_by_host(e, plan, run, &checked);
     if (known) {
         /* And to where they are with the fused optimizer, where nobody says which runs. */
         adept_step fused;
