@@ -101,17 +101,15 @@ def includes(folder):
 
 def calls(rows):
     """unit: units of the folder that define what its object leaves undefined"""
-    defined, undefined, units = {}, {unit_of(row["file"]): set() for row in rows}, {}
+    defined, undefined = {}, {}
     for row in rows:
         words = shlex.split(row["command"])
-        units[os.path.join(row["directory"], words[words.index("-o") + 1])] = unit_of(row["file"])
-    for line in subprocess.run(["nm", "-A", "-P", *units], capture_output=True, text=True, check=True).stdout.splitlines():
-        place, name, kind = line.split()[:3] # OBJECT: SYMBOL KIND
-        unit = units[place[:-1]]
-        if kind == "U":
-            undefined[unit].add(name)
-        if kind in "BDRTVW":
-            defined[name] = unit
+        unit = unit_of(row["file"])
+        listed = subprocess.run(["nm", "-P", os.path.join(row["directory"], words[words.index("-o") + 1])],
+                                capture_output=True, text=True, check=True).stdout
+        symbols = [line.split()[:2] for line in listed.splitlines()]
+        undefined[unit] = {name for name, kind in symbols if kind == "U"}
+        defined.update({name: unit for name, kind in symbols if kind in "BDRTVW"})
     return {unit: {defined[name] for name in names if name in defined} - {unit} for unit, names in undefined.items()}
 
 
