@@ -206,6 +206,11 @@ static void words_of_rows(void **state)
          1},
         {"8,8,fully_shard,cudnn,Full recompute,,,,,", ADEPT_FSDP_FULL, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL,
          0, false, 1},
+        {"8,8,zero0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1}, /* said: not what is usual in the stack */
+        {"8,8,ZeRO 0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1},
+        {"8,8,ZeRO Stage 0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1},
+        {"8,8,stage0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1},
+        {"8,8,DeepSpeed ZeRO-0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1},
         {"8,1,zero1,auto,none,1,,1,8,", 0, 0, 0, 0, 0, false, 1}, /* nobody to share with; sp does nothing without tp */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
