@@ -184,12 +184,19 @@ expect_error 2 '--price needs --steps, --samples or --epochs' predict "$p" --gpu
 expect_error 2 '--carbon-intensity needs --steps, --samples or --epochs' predict "$p" --gpu a100 --carbon-intensity 1
 expect_error 2 '--pue needs' predict "$p" --gpu a100 --pue 1.5
 expect_error 2 '--country needs' predict "$p" --gpu a100 --country DE
+expect_error 2 '--carbon-intensity needs' predict "$p" --gpu a100 --carbon-intensity DE
 expect_error 2 '--host-power needs' predict "$p" --gpu a100 --host-power 1
 expect_error 2 '--gpu-hour-price needs' predict "$p" --gpu a100 --gpu-hour-price 1
 expect_error 2 '--epochs needs --dataset-size' predict "$p" --gpu a100 --epochs 1
 expect_error 2 '--dataset-size needs --epochs' predict "$p" --gpu a100 --dataset-size 1
-expect_error 2 "--country: 'Germny' is not known; did you mean 'Germany'" predict "$p" --gpu a100 --steps 1 --country Germny
+expect_error 2 "--country: 'Germny' is not a zone; did you mean 'Germany'" predict "$p" --gpu a100 --steps 1 --country Germny
+expect_error 2 "--carbon-intensity: 'Germny' is not a number, nor a zone; did you mean 'Germany'" predict "$p" --gpu a100 --steps 1 --carbon Germny
 expect_error 2 "--country: 'XX' is not one of WORLD, EU, " predict "$p" --gpu a100 --steps 1 --country XX
+expect_error 2 "--carbon-intensity: 'XX' is not a number, nor one of WORLD, EU, " predict "$p" --gpu a100 --steps 1 --carbon XX
+for first in --country --carbon; do
+    second=$([ $first = --carbon ] && echo --country || echo --carbon)
+    expect_error 2 '--country and --carbon-intensity both say where' predict "$p" --gpu a100 --steps 1 $first DE $second FR
+done
 expect_error 2 '--label needs --steps, --samples or --epochs' predict "$p" --gpu a100 --label l.md
 expect_error 2 "--label: 'l.txt' ends in neither" predict "$p" --gpu a100 --steps 1 --label l.txt
 expect_error 2 '--label and --set exclude' predict "$p" --gpu a100 --steps 1 --label l.md --set specs.mem_bytes_per_s=x2
