@@ -308,10 +308,17 @@ assert all(f" {w}\n" in said for w in answers["warnings"])
 END
     done
 fi
-# a GPU's name that leaves its form open is said to be taken for one, by those that print no warnings of a prediction, too
-for words in "sweep $data/mlp.profile.json --gpu A100-80GB --vary batch_size=16" "gpus A100-80GB" "sweep $data/mlp.profile.json --vary gpu=A100-80GB,t4"; do
+# a GPU's name that leaves its form open is said to be taken for one, by every command and once
+mlp=$data/mlp.profile.json
+printf 'model,step_time_s,avg_power_w,precision\nmlp.profile.json,0.01,200,fp32\nmlp.profile.json,0.011,200,fp32\n' >"$work/rows.csv"
+for words in "sweep $mlp --gpu A100-80GB --vary batch_size=16" "gpus A100-80GB" "sweep $mlp --vary gpu=A100-80GB,t4" \
+    "sweep $mlp --one-at-a-time --gpu A100-80GB --vary gpu=A100-80GB,t4" "profile $mlp --by kind --gpu A100-80GB" \
+    "plan $mlp --gpu A100-80GB --gpus 2 --global-batch 32" "predict $mlp --gpu A100-80GB" "explain $mlp --gpu A100-80GB" \
+    "diff $mlp $mlp --gpu A100-80GB" "evaluate $work/rows.csv --models $data --gpu A100-80GB" \
+    "calibrate $work/rows.csv --models $data --gpu A100-80GB --from-sheet -o $work/fit.json"; do
     run $words
     checks=$((checks + 1))
-    [ "$rc" -eq 0 ] && grep -q "^adept: GPU 'A100-80GB' is taken as a100-sxm-80gb" "$work/err" || fail "$words: nothing is said: $(cat "$work/err")"
+    times=$(cat "$work/out" "$work/err" | grep -c "GPU 'A100-80GB' is taken as a100-sxm-80gb")
+    [ "$rc" -eq 0 ] && [ "$times" -eq 1 ] || fail "$words: $rc, said $times times: $(cat "$work/err")"
 done
 finish

@@ -214,15 +214,14 @@ static adept_status open_gpu(adept_cli *cli, work *w)
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++) {
         for (size_t j = 0; o->vary.axes[i].kind == ADEPT_VARY_GPU && j < o->vary.axes[i].n && status == ADEPT_OK; j++) {
+            const char *name = o->vary.axes[i].words[j];
             adept_hwprofile *hw = NULL; /* a wrong name is found before a slow load */
-            status = adept_hwprofile_open(&hw, o->vary.axes[i].words[j], &cli->err);
-            if (status == ADEPT_OK) adept_load_say_taken(hw);
+            if (!o->where.gpu || strcmp(name, o->where.gpu) != 0) status = adept_load_gpu(cli, &hw, name);
             adept_hwprofile_free(hw);
         }
     }
     if (!o->where.gpu || status != ADEPT_OK) return status;
-    status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
-    if (status == ADEPT_OK) adept_load_say_taken(w->hw);
+    status = adept_load_gpu(cli, &w->hw, o->where.gpu);
     for (size_t i = 0; i < o->vary.n + o->set.n && status == ADEPT_OK; i++)
         status = adept_vary_check(cli, w->hw, i < o->vary.n ? &o->vary.axes[i] : &o->set.axes[i - o->vary.n]);
     return status;
