@@ -89,8 +89,17 @@ grad_scaler false,true --grad-scaler
 clip_grad_norm true --clip-grad-norm
 batch 7 --batch-size 7
 WORDS
-expect_ok sweep "$profile" --gpu a100 --vary power_limit_w=1,2
-shows '^No point can run$'
+# where no point can run it ends as predict does, and where one can or does but not fit, with 0
+for form in "" --csv --json; do
+    run sweep "$profile" --gpu a100 --vary power_limit_w=1,2 $form
+    checks=$((checks + 1))
+    [ "$rc" -eq 2 ] && grep -q '^adept: no point can run; the first: power limit 1 W is outside' "$work/err" || fail "$form: $rc, $(cat "$work/err")"
+    shows "$([ -n "$form" ] && echo power_limit_w || echo '^No point can run$')"
+done
+expect_ok sweep "$profile" --gpu a100 --vary power_limit_w=1,200
+expect_ok sweep "$profile" --gpu a100 --vary batch_size=20000000,40000000
+shows '^No point that can run fits the memory$'
+expect_ok sweep "$profile" --gpu a100 --vary power_limit_w=1,2 --shard 1/2 --csv # others may
 
 # one at a time, and what is set for all points
 expect_ok sweep "$profile" --gpu a100 --one-at-a-time --vary gpus=1,2,3 --vary specs.l2_bytes=x1,x2 --set specs.tdp_w=x0.9 --csv
@@ -231,7 +240,7 @@ grid() { # rows that one run has, the grid
 }
 grid 72 --vary gpu=t4,a100 --vary power_limit_w=65,200,100 --vary specs.tdp_w=x1,x1e9 --vary gpus=1,2 --vary grad_accum=1,2,3
 grep -q 'outside the range' "$work/one.csv" || fail 'no limit is out of range'
-grid 18 --gpu a100 --vary seq_length=1,2 --vary gpus=1,2,3 --vary specs.l2_bytes=x1,x2,x0.5
+grid 18 --gpu a100 --vary batch_size=1,2 --vary gpus=1,2,3 --vary specs.l2_bytes=x1,x2,x0.5
 grid 6 --gpu a100 --one-at-a-time --vary gpus=1,2,3 --vary grad_accum=1 --vary specs.l2_bytes=x1,x2
 grid 2 --gpu a100 --vary gpus=1,2
 run sweep "$profile" --gpu a100 --vary gpus=1,2 --shard 3/7 --csv

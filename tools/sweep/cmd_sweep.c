@@ -164,6 +164,7 @@ typedef struct work {
         uint64_t stride;
     } page;
     adept_status status; /* of what became of the points */
+    adept_error refused; /* why the first of them cannot run that cannot */
     adept_progress progress;
 } work;
 
@@ -187,6 +188,8 @@ static bool take_point(const adept_sweep_point *point, void *context)
 {
     work *w = context;
     adept_sweep_answers_add(&w->answers, point);
+    if (point->status != ADEPT_OK && w->refused.status == ADEPT_OK)
+        adept_error_set(&w->refused, point->status, "%s", point->reason);
     if (w->cloud.dots) adept_sweep_cloud_add(&w->cloud, point);
     adept_sweep_job_add(&w->o->job, point);
     if (w->out) w->status = adept_sweep_rows_add(&w->rows, point);
@@ -439,6 +442,14 @@ static adept_status write_page(adept_cli *cli, work *w)
     return adept_cli_no_memory(cli);
 }
 
+/* Where none of all points can run, the sweep ends as `predict` does for the first of them. */
+static adept_status verdict(adept_cli *cli, const work *w)
+{
+    if (w->o->shard.of > 1 || w->answers.points == 0 || w->answers.failed < w->answers.points)
+        return adept_sweep_job_verdict(&w->o->job, &w->sweep, &cli->err);
+    return adept_error_set(&cli->err, w->refused.status, "no point can run; the first: %s", w->refused.message);
+}
+
 static adept_status end_output(adept_cli *cli, work *w)
 {
     const sweep_options *o = w->o;
@@ -454,7 +465,7 @@ static adept_status end_output(adept_cli *cli, work *w)
     if (status == ADEPT_OK && o->plot) status = draw(cli, w);
     if (status == ADEPT_OK && o->html) status = write_page(cli, w);
     if (status == ADEPT_OK && reports(w)) status = print_report(cli, w);
-    return status == ADEPT_OK ? adept_sweep_job_verdict(&o->job, &w->sweep, &cli->err) : status;
+    return status == ADEPT_OK ? verdict(cli, w) : status;
 }
 
 static adept_status walk(adept_cli *cli, work *w)
