@@ -163,7 +163,8 @@ for words in "--tp 4 --sp --pp 4" "--fsdp full --activation-checkpoint full" "--
 done
 
 # ---- traces: a schedule event by event is as long as its closed form, each pass stands in it once, nothing overlaps
-for words in "--pp 4" "--pp 4 --virtual-stages 2" "--pp 4 --schedule zb1p" "--pp 4 --schedule zbv" "--tp 2 --sp --pp 2 --cp 2 --zero 1" "--fsdp full"; do
+for words in "--pp 4" "--pp 4 --virtual-stages 2" "--pp 4 --virtual-stages 2 --global-batch 20" \
+    "--pp 4 --virtual-stages 2 --global-batch 36" "--pp 4 --schedule zb1p" "--pp 4 --schedule zbv" "--tp 2 --sp --pp 2 --cp 2 --zero 1" "--fsdp full"; do
     # shellcheck disable=SC2086
     expect_ok predict "$m" $on --gpus 16 --global-batch 64 $words --timeline t.trace --json && keep traced
     checks=$((checks + 1))
