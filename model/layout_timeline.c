@@ -69,7 +69,8 @@ typedef struct choice {
 static bool may_run(const pipeline *x, int64_t stage, int kind, bool full)
 {
     const double all = (double)(x->m * x->v), kept = x->kept[stage];
-    const double warm = x->v > 1 ? (double)(2 * (x->p - stage - 1) + (x->v - 1) * x->in_a_row) : (double)(x->p - stage - 1);
+    const double warm =
+        x->v > 1 ? (double)(2 * (x->p - stage - 1) + (x->v - 1) * x->in_a_row) : (double)(x->p - stage - 1);
     if (x->splits) return kind != FORWARD || full || kept + 0.5 < x->l->stages[stage].in_flight * (double)x->v;
     const bool forward = kept + x->back[stage] < all - 0.5 && kept < warm + 0.5;
     return forward == (kind == FORWARD);

@@ -205,7 +205,8 @@ static void boards_without_numbers(void **state)
     /* makes are told apart by what boards are called, and one make is one, with numbers or without */
     machine makes = machine_of_sys(2), beside = machine_of(0, 1, true), amd = machine_of_sys(2);
     for (size_t i = 0; i < 2; i++) {
-        snprintf(makes.sensors[i].device, sizeof makes.sensors[i].device, "%s GPU 0000:0%zu:00.0", i ? "Intel" : "AMD", i);
+        const char *make = i ? "Intel" : "AMD";
+        snprintf(makes.sensors[i].device, sizeof makes.sensors[i].device, "%s GPU 0000:0%zu:00.0", make, i);
         snprintf(amd.sensors[i].device, sizeof amd.sensors[i].device, "AMD GPU 0000:0%zu:00.0", i);
     }
     beside.sensors[1] = amd.sensors[0]; /* in the place of the package, which is behind it now */

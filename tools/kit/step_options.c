@@ -178,7 +178,8 @@ static adept_status take_zone(adept_cli *cli, const char *option, const char *te
     job->country_by_carbon = by_carbon;
     if (job->country) return ADEPT_OK;
     const char *near = strlen(text) > 3 ? adept_nearest(text, country_name) : NULL;
-    if (near) return adept_cli_usage(cli, "%s: '%s' is not %sa zone; did you mean '%s'?", option, text, or_number, near);
+    if (near)
+        return adept_cli_usage(cli, "%s: '%s' is not %sa zone; did you mean '%s'?", option, text, or_number, near);
     return adept_cli_usage(cli, "%s: '%s' is not %sone of %s", option, text, or_number,
                            adept_names_list(codes, sizeof codes, country_code));
 }
