@@ -459,7 +459,7 @@ static void put_accelerate(FILE *out, const adept_layout_prediction *l)
               out);
         if (m->recompute == ADEPT_RECOMPUTE_FULL) fputs(" --fsdp_activation_checkpointing true", out);
         if (m->offload != ADEPT_OFFLOAD_NONE) fputs(" --fsdp_offload_params true", out);
-    } else {
+    } else if (m->gpus > 1) { /* of one process accelerate refuses it */
         fputs(" --multi_gpu", out);
     }
     if (m->tp > 1 || m->cp > 1 || (m->sharding == ADEPT_SHARDED_PARAMETERS && m->shard < m->dp)) {
