@@ -176,6 +176,18 @@ expect_error 2 "--input '3y'" profile "$p" --input 3y
 expect_error 2 "--input ''" profile "$p" --input ''
 expect_error 2 "--input 'f32:0x3'|--input 'f33:2x3'" profile "$p" --input f33:2x3
 
+# a result is no model
+expect_ok predict "$p" --gpu a100 --mode infer --json
+cp "$work/out" "$work/result.json"
+expect_error 3 "neither a model's configuration nor a workload profile, but a prediction's result: adept compare and " predict "$work/result.json" --gpu a100
+expect_error 3 "neither a model's configuration nor a workload profile, but a prediction's result: adept compare and " diff "$work/result.json" "$p" --gpu a100
+echo '{"a":1}' >"$work/other.json"
+expect_error 3 "neither a model's configuration nor a workload profile \\(it has no \"kind\"\\)" predict "$work/other.json" --gpu a100
+expect_ok predict "$p" --gpu a100 --mode infer
+shows "^Most expensive layers \\(a step's forward pass\\)"
+expect_ok predict "$p" --gpu a100
+shows "^Most expensive layers \\(a step's forward and backward passes\\)"
+
 # options that need or exclude others
 expect_error 2 '--depth needs --by layer' predict "$p" --gpu a100 --depth 2
 expect_error 2 '--depth needs --by layer' predict "$p" --gpu a100 --depth 2 --by kind
