@@ -3,6 +3,7 @@
  * nct6683, corsairpsu, PMBus) sit on rails that only the board's designer knows: adding them up would count things
  * twice, so they get a note. */
 #include "sysfs.h"
+#include "adept_append.h"
 #include "adept_number.h"
 #include <errno.h>
 #include <math.h>
@@ -184,16 +185,58 @@ static void take_label(adept_sensor *sensor, const char *label)
         }
 }
 
-/* Documentation/hwmon/acpi_power_meter.rst: mean power of what the meter measures, as a rule the machine. */
-static void find_power_meter(adept_sensor_search *search, const char *folder)
+/* Meters of ACPI: model and serial number, "" where it says none, and the name of each. */
+typedef struct meters {
+    char identity[16][96], name[16][64];
+    size_t n, n_unlabelled;
+} meters;
+#define MEASURED_BYTES 64 /* of what a meter says that it measures */
+
+/* A meter that is listed twice counts once: what has the same model and serial number. @return  as which; NULL: it is
+ * new, or says nothing */
+static const char *listed_before(meters *seen, adept_sensor_search *search, const char *folder, const char *name)
+{
+    char model[40], serial[40], identity[96] = "";
+
+    if (adept_sysfs_text(serial, sizeof serial, search, folder, "power1_serial_number") &&
+        strspn(serial, " 0") < strlen(serial)) {
+        if (!adept_sysfs_text(model, sizeof model, search, folder, "power1_model_number")) model[0] = '\0';
+        snprintf(identity, sizeof identity, "%s %s", model, serial);
+    }
+    for (size_t i = 0; i < seen->n; i++)
+        if (*identity && strcmp(seen->identity[i], identity) == 0) return seen->name[i];
+    if (seen->n == sizeof seen->name / sizeof *seen->name) return NULL;
+    snprintf(seen->identity[seen->n], sizeof *seen->identity, "%s", identity);
+    snprintf(seen->name[seen->n++], sizeof *seen->name, "%s", name);
+    return NULL;
+}
+
+static void add_link(adept_sensor_search *search, const char *entry, void *context)
+{
+    const char *name = strrchr(entry, '/') + 1;
+
+    (void)search;
+    if (*name != '.') adept_append(context, MEASURED_BYTES, "%s%s", *(char *)context ? ", " : "", name);
+}
+
+/* Documentation/hwmon/acpi_power_meter.rst: mean power of what the meter measures, as a rule the machine. Devices of
+ * ACPI that it measures are links in a folder, "LNXSYSTM:00". Of several meters without a label nobody knows whether
+ * they are of a power supply each or one around another: they are added up, and say so. */
+static void find_power_meter(adept_sensor_search *search, const char *folder, meters *seen)
 {
     static const char *const labels[] = {"power1_oem_info", "power1_label", "power1_model_number"};
-    char accuracy[64], name[64];
+    char accuracy[64], name[64], links[512], measured[MEASURED_BYTES] = "";
     adept_sysfs files = {0};
 
     if (adept_sysfs_number(search, folder, "power1_is_battery") == 1) return; /* sensor_battery.c */
     snprintf(name, sizeof name, "power-meter-%zu",
              adept_sensors_found(search, &adept_sensor_kind_hwmon, ADEPT_COMPONENT_NODE));
+    const char *before = listed_before(seen, search, folder, name);
+    if (before) {
+        adept_sensor_missing(search, strrchr(folder, '/') + 1, "", "%s: has model and serial number of %s: counts once",
+                             folder, before);
+        return;
+    }
     if (!watch_power(search, &files, folder, name)) return;
     adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_hwmon, &files, ADEPT_COMPONENT_NODE, name);
     if (!sensor) return;
@@ -203,6 +246,11 @@ static void find_power_meter(adept_sensor_search *search, const char *folder)
     if (strspn(sensor->device, " ") == strlen(sensor->device)) sensor->device[0] = '\0';
     take_label(sensor, sensor->device);
     if (!sensor->device[0]) snprintf(sensor->device, sizeof sensor->device, "ACPI power meter");
+    snprintf(links, sizeof links, "%.400s/%smeasures", folder, strcmp(strrchr(folder, '/'), "/device") ? "device/" : "");
+    adept_sysfs_each(search, links, "", add_link, measured);
+    if (*measured) adept_append(sensor->device, sizeof sensor->device, " of %s", measured);
+    if (!sensor->contains && !*sensor->package && seen->n_unlabelled++ > 0)
+        adept_append(sensor->device, sizeof sensor->device, ", added to the other: none says of what it is");
     /* "95.0%" is the share that is right: ACPI specification, _PMC */
     adept_sysfs_text(accuracy, sizeof accuracy, search, folder, "power1_accuracy");
     if (adept_number_length(accuracy) > 0) sensor->accuracy = 1 - 0.01 * adept_number_value(accuracy);
@@ -238,7 +286,6 @@ static void find_chip(adept_sensor_search *search, const char *folder, void *con
 {
     char name[64], device[512];
 
-    (void)context;
     if (!adept_sysfs_text(name, sizeof name, search, folder, "name")) {
         int why = errno;
         /* where drivers of an older kind have their files: ACPI's meter */
@@ -256,7 +303,7 @@ static void find_chip(adept_sensor_search *search, const char *folder, void *con
         /* The tiles of a board of i915 have chips of their own beside the board's. */
         adept_sensor_missing(search, name, "", "%s: a part of the board, whose own counter is read: left out", folder);
     } else if (strcmp(name, "power_meter") == 0)
-        find_power_meter(search, folder);
+        find_power_meter(search, folder, context);
     else if (strcmp(name, "amd_energy") == 0)
         find_sockets(search, folder);
     else {
@@ -272,7 +319,9 @@ static void find_chip(adept_sensor_search *search, const char *folder, void *con
 
 static void find(adept_sensor_search *search)
 {
-    adept_sysfs_each(search, FOLDER, "hwmon", find_chip, NULL);
+    meters seen = {.n = 0};
+
+    adept_sysfs_each(search, FOLDER, "hwmon", find_chip, &seen);
 }
 
 const adept_sensor_kind adept_sensor_kind_hwmon = {

@@ -110,16 +110,22 @@ static void close_sensor(const adept_sensor_search *search, adept_sensor *sensor
     free(sensor);
 }
 
+/* Does a word name this sensor alone? */
+static bool is_named(const adept_sensor *sensor, const char *word)
+{
+    return strcmp(sensor->name, word) == 0 ||
+           (strchr(word, ':') &&
+            strcasestr(sensor->device, word)) || /* NVML has eight digits of the domain, CUDA four */
+           adept_sensor_has_id(sensor, word);
+}
+
 static bool is_called(const adept_sensor *sensor, const char *word)
 {
     size_t length = strlen(word);
 
-    return strcmp(sensor->name, word) == 0 || strcmp(sensor->kind->name, word) == 0 ||
+    return is_named(sensor, word) || strcmp(sensor->kind->name, word) == 0 ||
            strcmp(adept_component_name(sensor->component), word) == 0 ||
-           (strncmp(sensor->name, word, length) == 0 && sensor->name[length] == '-') ||
-           (strchr(word, ':') &&
-            strcasestr(sensor->device, word)) || /* NVML has eight digits of the domain, CUDA four */
-           adept_sensor_has_id(sensor, word);
+           (strncmp(sensor->name, word, length) == 0 && sensor->name[length] == '-');
 }
 
 bool adept_sensor_has_id(const adept_sensor *sensor, const char *word)
@@ -323,6 +329,8 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
         bool wanted = n_devices == 0;
         for (size_t w = 0; w < n_devices; w++)
             wanted = wanted || is_called(search->sensors[i], devices[w]);
+        for (size_t w = 0; w < n_devices; w++)
+            search->sensors[i]->is_named = search->sensors[i]->is_named || is_named(search->sensors[i], devices[w]);
         if (wanted)
             search->sensors[kept++] = search->sensors[i];
         else

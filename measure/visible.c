@@ -282,6 +282,33 @@ static gpu_list rocm_list(adept_visible_gpus *out, const adept_visible_words *wo
     return list;
 }
 
+/* "NVIDIA", "AMD", "Intel": whose board a GPU's sensor is of, so long. */
+static const char *make_of(const adept_sensor *sensor, size_t *length)
+{
+    const char *make = strcmp(sensor->driver, "nvml") == 0   ? "NVIDIA"
+                       : strcmp(sensor->driver, "rocm") == 0 ? "AMD"
+                                                             : sensor->device;
+
+    *length = strcspn(make, " ");
+    return make;
+}
+
+/* Are the GPUs that are used of several makes? */
+static bool are_of_several(const bool *is_used, const adept_sensor *const *sensors, size_t n)
+{
+    const char *first = NULL;
+    size_t length = 0, other;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!is_used[i] || sensors[i]->component != ADEPT_COMPONENT_GPU) continue;
+        const char *make = make_of(sensors[i], &other);
+        if (first && (other != length || strncmp(first, make, length) != 0)) return true;
+        first = make;
+        length = other;
+    }
+    return false;
+}
+
 /* Boards that /sys alone shows have no numbers: of several, a variable that chooses GPUs says nothing that is known. */
 static bool may_choose(const adept_visible_words *words)
 {
@@ -304,15 +331,17 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
     } makes[] = {{"nvml", cuda_list}, {"rocm", rocm_list}};
 
     *out = (adept_visible_gpus){.doubt = NULL};
+    bool are_named = true;
     for (size_t i = 0; i < n; i++) {
+        const bool is_board = sensors[i]->of == 0 && sensors[i]->component == ADEPT_COMPONENT_GPU;
         is_used[i] = sensors[i]->of == 0;
-        out->n += sensors[i]->of == 0 && sensors[i]->component == ADEPT_COMPONENT_GPU;
+        out->n += is_board;
+        are_named = are_named && (!is_board || sensors[i]->is_named);
     }
     out->n_measured = out->n;
-    if (out->n > 1 && may_choose(words))
+    if (out->n > 1 && !are_named && may_choose(words))
         out->doubt = "these GPUs have no numbers here, so it is not known which of them the environment leaves: "
-                     "--devices says it";
-    size_t makes_used = out->n > 0;
+                     "--devices with their names says it";
     for (size_t m = 0; m < sizeof makes / sizeof *makes; m++) {
         const char *kind = makes[m].driver;
         gpu_list all = {.n = 0};
@@ -325,7 +354,6 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
         if (all.n == 0) continue;
         gpu_list list = makes[m].list(out, words, &all, sensors);
         bool is_chosen = list.n < all.n || *out->by; /* else all that are measured are meant, as --devices has it */
-        makes_used += list.n > 0;
         for (size_t i = 0; i < list.n; i++) {
             out->n += is_chosen || list.sensor[i] != NOT_MEASURED;
             if (list.sensor[i] == NOT_MEASURED) continue;
@@ -336,7 +364,8 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
             out->doubt = "a MIG instance has no power of its own, nor a partition or a die: that of its whole GPU is "
                          "no measurement of it";
     }
-    if (!out->doubt && makes_used > 1)
-        out->doubt = "GPUs of several makes are measured, and a program uses one of them: --devices says which";
+    if (!out->doubt && are_of_several(is_used, sensors, n))
+        out->doubt = "GPUs of several makes are measured, and a program uses one of them: --devices with the names of "
+                     "its GPUs says which";
     if (!out->doubt && out->n_measured < out->n) out->doubt = "not all of these GPUs are measured";
 }

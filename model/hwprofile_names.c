@@ -74,6 +74,14 @@ static bool is_between(char c)
     return c != '\0' && strchr(" -_(),./[", c);
 }
 
+/* GeForce boards of the tens to fifties have a number of their own among all boards: "4090", "3060-12gb", "4070-ti".
+ * Others of NVIDIA share theirs (4000, 6000). */
+static bool is_geforce(const char *name)
+{
+    return strchr("2345", name[0]) && name[0] && name[1] == '0' && name[2] >= '5' && name[2] <= '9' && name[3] == '0' &&
+           !(name[4] >= '0' && name[4] <= '9');
+}
+
 /* A name as software prints it, its words in lower case with a '-' between: "rtx-3090-ti" of nvidia-smi's "NVIDIA
  * GeForce RTX 3090 Ti" and of lspci's "NVIDIA Corporation GA102 [GeForce RTX 3090 Ti] (rev a1)". @return false: longer
  * than any */
@@ -97,6 +105,10 @@ static bool normalise(char out[NAME_SIZE], const char *text)
             at++;
     }
     out[n] = '\0';
+    if (!is_geforce(out)) return true;
+    if (n + 4 >= NAME_SIZE) return false;
+    memmove(out + 4, out, n + 1);
+    memcpy(out, "rtx-", 4);
     return true;
 }
 

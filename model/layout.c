@@ -619,7 +619,7 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
                  r = (double)stage, passes = (double)m->micro_batches;
     double in_flight = fmin(p - r, passes);
     if (m->schedule == ADEPT_PIPELINE_INTERLEAVED)
-        in_flight = fmin((2.0 * (p - r - 1.0) + (v - 1.0) * p + 1.0) / v, passes);
+        in_flight = fmin((2.0 * (p - r - 1.0) + (v - 1.0) * (double)m->in_a_row + 1.0) / v, passes);
     if (m->schedule == ADEPT_PIPELINE_ZBV) in_flight = fmin(p, passes);
     if (!trains(x)) in_flight = 1.0;
     s->in_flight = in_flight;

@@ -16,6 +16,7 @@ typedef struct pipeline {
     const adept_layout_prediction *l;
     adept_timeline *out;
     int64_t p, v, m;              /* stages, chunks of each, micro-batches */
+    int64_t in_a_row;             /* micro-batches of a chunk before the next chunk's */
     bool folds, splits;           /* the second chunks run backwards through the stages; backward is two passes */
     double *done[2];              /* when a chunk of a stage has gone forward, and back; NAN: not yet */
     int64_t *next;                /* micro-batch of each stage, kind and chunk */
@@ -50,12 +51,11 @@ static double ready_s(const pipeline *x, int64_t stage, int kind, int64_t chunk,
                         : done_at(x, BACKWARD, part + 1, micro) + x->send_s;
 }
 
-/* The place among all of its kind in an interleaved schedule: micro-batches in groups of as many as there are stages.
- */
+/* The place among all of its kind in an interleaved schedule: micro-batches in groups. */
 static int64_t rank_of(const pipeline *x, int kind, int64_t chunk, int64_t micro)
 {
     const int64_t order = kind == BACKWARD ? x->v - 1 - chunk : chunk;
-    return (micro / x->p * x->v + order) * x->p + micro % x->p;
+    return (micro / x->in_a_row * x->v + order) * x->in_a_row + micro % x->in_a_row;
 }
 
 typedef struct choice {
@@ -69,7 +69,8 @@ typedef struct choice {
 static bool may_run(const pipeline *x, int64_t stage, int kind, bool full)
 {
     const double all = (double)(x->m * x->v), kept = x->kept[stage];
-    const double warm = x->v > 1 ? (double)(2 * (x->p - stage - 1) + (x->v - 1) * x->p) : (double)(x->p - stage - 1);
+    const double warm =
+        x->v > 1 ? (double)(2 * (x->p - stage - 1) + (x->v - 1) * x->in_a_row) : (double)(x->p - stage - 1);
     if (x->splits) return kind != FORWARD || full || kept + 0.5 < x->l->stages[stage].in_flight * (double)x->v;
     const bool forward = kept + x->back[stage] < all - 0.5 && kept < warm + 0.5;
     return forward == (kind == FORWARD);
@@ -185,6 +186,7 @@ adept_status adept_layout_timeline(adept_timeline *out, const adept_layout_predi
 {
     const adept_mesh *m = &l->mesh;
     pipeline x = {.l = l, .out = out, .p = m->pp, .m = m->micro_batches, .v = m->virtual_stages};
+    x.in_a_row = m->in_a_row > 0 ? m->in_a_row : x.p;
     x.folds = m->schedule == ADEPT_PIPELINE_ZBV;
     x.splits = m->pp > 1 && m->schedule > ADEPT_PIPELINE_INTERLEAVED;
     if (x.folds) x.v = 2;

@@ -363,17 +363,12 @@ static void find_plain(adept_plan *plan, bool several)
     plan->knows_several = several && check_run(&plan->several, plan, &two, NULL) == ADEPT_OK;
 }
 
+static const adept_run no_run = {0};
+
 /* Does a run say more than GPUs, limit and clock? By its members: what stands between them is nobody's. */
 static bool says_more(const adept_run *run)
 {
-#define SAID_COUNT(value) value
-#define SAID_AMOUNT(value) value
-#define SAID_SIZED(value) value
-#define SAID_WORD(value) value
-#define SAID_SWITCH(value) value
-#define SAID_NODE(value) value
-#define SAID_STAGES(value) value.n
-#define SAID(name, kind, ...) +(SAID_##kind(run->name) != 0)
+#define SAID(name, ...) +(memcmp(&run->name, &no_run.name, sizeof run->name) != 0)
     return 0 ADEPT_RUN_FIELDS(SAID) !=
            (run->gpus != 0) + (run->nodes != 0) + (run->power_limit_w != 0) + (run->clock_hz != 0);
 }
@@ -381,8 +376,7 @@ static bool says_more(const adept_run *run)
 adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *asked,
                                   adept_error *err)
 {
-    static const adept_run nothing = {0};
-    const adept_run *run = asked ? asked : &nothing;
+    const adept_run *run = asked ? asked : &no_run;
     const bool known = run->gpus > 1 ? plan->knows_several : plan->alone.plain;
     if (!known || run->gpus < 0 || run->nodes < 0 || run->nodes > 1 || says_more(run)) {
         adept_run own = *run;
@@ -510,6 +504,7 @@ struct adept_plan_family {
     /* parameters are looked up again where something changed that they depend on */
     bool has_theta;
     adept_hwprofile of;
+    char vendor[16]; /* its own, for that of `of` may be gone; laws know shorter ones only */
     adept_parameter parameters[ADEPT_OPERATOR_PARAMETERS];
     double theta[ADEPT_OPERATOR_PARAMETERS];
 };
@@ -549,12 +544,12 @@ static adept_specs without_kernels(const adept_specs *specs)
     return out;
 }
 
-/* The name by its place: copies of a board with other numbers share it, and two boards of one name do not. */
 static bool same_parameters(const adept_plan_family *f, const adept_hwprofile *hw)
 {
     const adept_specs specs = without_kernels(&hw->specs);
     return f->has_theta && f->of.calibrated == hw->calibrated && f->of.transferred == hw->transferred &&
-           f->of.granularity == hw->granularity && f->of.name == hw->name && f->of.n_parameters == hw->n_parameters &&
+           f->of.granularity == hw->granularity && f->of.other_vendor == hw->other_vendor &&
+           strncmp(f->vendor, hw->vendor, sizeof f->vendor - 1) == 0 && f->of.n_parameters == hw->n_parameters &&
            memcmp(&f->of.specs, &specs, sizeof specs) == 0 &&
            (hw->n_parameters == 0 ||
             memcmp(f->parameters, hw->parameters, hw->n_parameters * sizeof *hw->parameters) == 0);
@@ -569,6 +564,7 @@ static adept_status find_theta(adept_plan_family *f, const adept_hwprofile *hw, 
     adept_status status = operator_theta(f->theta, NULL, hw, err);
     if (status != ADEPT_OK || hw->n_parameters > ADEPT_OPERATOR_PARAMETERS) return status;
     f->of = *hw;
+    snprintf(f->vendor, sizeof f->vendor, "%s", hw->vendor);
     f->of.specs = without_kernels(&hw->specs);
     if (hw->n_parameters > 0) memcpy(f->parameters, hw->parameters, hw->n_parameters * sizeof *hw->parameters);
     f->has_theta = true;

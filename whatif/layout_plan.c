@@ -411,6 +411,8 @@ static void put_megatron(FILE *out, const adept_mesh *m)
                                                     : "");
     if (m->ep > 1) fprintf(out, " --expert-model-parallel-size %" PRId64, m->ep);
     if (m->virtual_stages > 1) fprintf(out, " --num-virtual-stages-per-pipeline-rank %" PRId64, m->virtual_stages);
+    if (m->virtual_stages > 1 && m->in_a_row != m->pp)
+        fprintf(out, " --microbatch-group-size-per-virtual-pipeline-stage %" PRId64, m->in_a_row);
     if (m->recompute == ADEPT_RECOMPUTE_FULL)
         fputs(" --recompute-granularity full --recompute-method uniform --recompute-num-layers 1", out);
     if (m->recompute == ADEPT_RECOMPUTE_SELECTIVE) fputs(" --recompute-granularity selective", out);
@@ -457,7 +459,7 @@ static void put_accelerate(FILE *out, const adept_layout_prediction *l)
               out);
         if (m->recompute == ADEPT_RECOMPUTE_FULL) fputs(" --fsdp_activation_checkpointing true", out);
         if (m->offload != ADEPT_OFFLOAD_NONE) fputs(" --fsdp_offload_params true", out);
-    } else {
+    } else if (m->gpus > 1) { /* of one process accelerate refuses it */
         fputs(" --multi_gpu", out);
     }
     if (m->tp > 1 || m->cp > 1 || (m->sharding == ADEPT_SHARDED_PARAMETERS && m->shard < m->dp)) {

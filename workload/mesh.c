@@ -91,6 +91,17 @@ static adept_status check_stages(const char *what, int64_t stages, int64_t pp, a
                            (long long)stages, (long long)pp);
 }
 
+/* Megatron-LM's --microbatch-group-size-per-virtual-pipeline-stage, from core 0.10 on: as many micro-batches in a row
+ * as there are stages, or else the fewest of which no fewer than these are left over. PyTorch's schedules are among
+ * them: groups of one size. */
+static int64_t smallest_group(int64_t micro_batches, int64_t pp)
+{
+    int64_t n = pp;
+    while (micro_batches % n != 0 && micro_batches % n < pp)
+        n++;
+    return n;
+}
+
 static adept_status choose_schedule(adept_mesh *l, const adept_mesh_words *w, adept_error *err)
 {
     l->schedule = (adept_pipeline)w->schedule;
@@ -104,10 +115,13 @@ static adept_status choose_schedule(adept_mesh *l, const adept_mesh_words *w, ad
         return adept_error_set(err, ADEPT_E_USAGE, "schedule %s has its own parts: no virtual_stages",
                                adept_pipeline_name(l->schedule));
     if (l->schedule == ADEPT_PIPELINE_1F1B && l->virtual_stages > 1) l->schedule = ADEPT_PIPELINE_INTERLEAVED;
-    if (l->schedule == ADEPT_PIPELINE_INTERLEAVED && l->micro_batches % l->pp != 0)
+    if (l->schedule != ADEPT_PIPELINE_INTERLEAVED) return ADEPT_OK;
+    if (l->micro_batches < l->pp)
         return adept_error_set(err, ADEPT_E_USAGE,
-                               "an interleaved pipeline needs passes (%lld) in multiples of pp %lld",
+                               "an interleaved pipeline needs as many passes (%lld) as stages (pp %lld): a larger "
+                               "global_batch or a smaller batch, or no virtual_stages",
                                (long long)l->micro_batches, (long long)l->pp);
+    l->in_a_row = smallest_group(l->micro_batches, l->pp);
     return ADEPT_OK;
 }
 

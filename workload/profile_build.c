@@ -112,11 +112,12 @@ static double take_gradients(builder *b)
 }
 
 /* What autograd adds up where several operators use one tensor: two reads and a write for each gradient beyond the
- * first. Residual connections and the q, k, v projections of one input are the usual places. */
-static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t module)
+ * first. Residual connections and the q, k, v projections of one input are the usual places.
+ * @param record  whose result it is: one that hands on another's tensor (of a list) adds nothing. -1: a parameter */
+static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t record, int32_t module)
 {
     double sums = adept_gradient_sums(t);
-    if (sums == 0) return ADEPT_OK;
+    if (sums == 0 || (record >= 0 && adept_tensor_producer(t) != record)) return ADEPT_OK;
     const adept_module *m = &b->in.graph->modules[module];
     double numel = (double)(t->sparse ? t->stored : adept_tensor_numel(t)), bytes = numel * adept_dtype_bytes(t->dtype);
     char shape[200];
@@ -464,12 +465,11 @@ static adept_status build(builder *b)
         const adept_record *r = &in->records[i];
         for (int result = 0; result < r->call.n_results && !status; result++) {
             const adept_value *v = &r->call.results[result];
-            if (v->kind == ADEPT_VALUE_TENSOR) status = sum_gradients(b, v->u.t, r->module);
+            if (v->kind == ADEPT_VALUE_TENSOR) status = sum_gradients(b, v->u.t, r->call.record, r->module);
             if (!adept_value_is_list(v)) continue;
             for (size_t k = 0; k < v->u.list->n && !status; k++)
-                if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR &&
-                    adept_tensor_producer(v->u.list->items[k].u.t) == r->call.record)
-                    status = sum_gradients(b, v->u.list->items[k].u.t, r->module);
+                if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR)
+                    status = sum_gradients(b, v->u.list->items[k].u.t, r->call.record, r->module);
         }
     }
     for (size_t i = 0; i < in->graph->n_params; i++) /* what nothing uses is the model's */
@@ -477,7 +477,7 @@ static adept_status build(builder *b)
             b->modules[0].params += (int64_t)elements_of(&in->graph->params[i]);
     /* Weights used in several places: tied, or of a module that runs several times. */
     for (size_t i = 0; i < in->graph->n_params && !status; i++)
-        if (in->param_tensor[i]) status = sum_gradients(b, in->param_tensor[i], 0);
+        if (in->param_tensor[i]) status = sum_gradients(b, in->param_tensor[i], -1, 0);
     for (int32_t i = 0; i < in->graph->body->n_returns && !status; i++)
         status = note_return(b, &in->env[in->graph->body->returns[i]], 0);
     if (status) return status;

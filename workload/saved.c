@@ -446,6 +446,11 @@ static adept_status take_root(adept_graph **graph, adept_workload_config *config
 {
     reader in = {.r = {.name = name, .err = err}, .memory_bytes = memory_bytes};
     static const char anew[] = "adept profile MODEL -o FILE writes one";
+    if (!cJSON_GetObjectItemCaseSensitive(root, "kind"))
+        adept_json_fail(&in.r, "neither a model's configuration nor a workload profile%s",
+                        cJSON_GetObjectItemCaseSensitive(root, "step_time_s")
+                            ? ", but a prediction's result: adept compare and adept report --result take these"
+                            : " (it has no \"kind\")");
     const char *kind = adept_json_string(&in.r, root, "kind");
     int64_t version = adept_json_count(&in.r, root, "schema_version");
     if (!in.r.status) {

@@ -16,7 +16,7 @@
 static const struct {
     const char *column, *rows, *program;
 } words[] = {
-    {"fsdp", "none noshard nosharding ddp dp no off false 0 zero0 stage0 zerostage0 disabled", "none"},
+    {"fsdp", "none noshard nosharding ddp dp no off false 0 disabled", "none"},
     {"fsdp", "full fsdp fsdp1 fsdp2 fullshard fullyshard fullysharded true yes on", "full"},
     {"fsdp", "grad shardgradop", "grad"},
     {"fsdp", "hybrid hybridshard hsdp", "hybrid:8"},

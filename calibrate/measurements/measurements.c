@@ -83,6 +83,7 @@ static const struct {
 typedef struct layout {
     size_t n;
     int known[ADEPT_CSV_MAX_CELLS];     /* cell -> COLUMN_..., -1 */
+    double unit[ADEPT_CSV_MAX_CELLS];   /* cell -> what its number is multiplied by */
     size_t column[ADEPT_CSV_MAX_CELLS]; /* cell -> index into dataset->columns */
     bool present[N_KNOWN];
     bool layouts; /* columns of an architecture or of how it is shared out */
@@ -166,6 +167,21 @@ static const char *const other_names[][2] = {
 };
 #define N_OTHER_NAMES (sizeof other_names / sizeof *other_names)
 
+/* A column by another unit. Trainers print GB of 1e9 bytes and GiB. */
+typedef struct other_unit {
+    const char *name;
+    double unit;
+    int column;
+} other_unit;
+
+static const other_unit other_units[] = {
+    {"peak_memory_gb", 1e9, COLUMN_peak_memory_bytes},
+    {"peak_memory_gib", 0x1p30, COLUMN_peak_memory_bytes},
+    {"peak_memory_mb", 1e6, COLUMN_peak_memory_bytes},
+    {"peak_memory_mib", 0x1p20, COLUMN_peak_memory_bytes},
+};
+#define N_OTHER_UNITS (sizeof other_units / sizeof *other_units)
+
 /* Columns of what cannot be predicted yet. What is said must be what is predicted. */
 static const char *const not_predicted[] = {"activation_offload", "activation_cpu_offload"};
 #define N_NOT_PREDICTED (sizeof not_predicted / sizeof *not_predicted)
@@ -177,6 +193,8 @@ static const char *column_at(size_t index)
     index -= N_KNOWN;
     if (index < N_OTHER_NAMES) return other_names[index][0];
     index -= N_OTHER_NAMES;
+    if (index < N_OTHER_UNITS) return other_units[index].name;
+    index -= N_OTHER_UNITS;
     return index < N_NOT_PREDICTED ? not_predicted[index] : NULL;
 }
 
@@ -188,6 +206,14 @@ static int column_of(const char *name)
     for (int k = 0; k < N_KNOWN; k++)
         if (strcmp(known[k].name, name) == 0) return k;
     return -1;
+}
+
+/* NULL: the column of that name is in no other unit. */
+static const other_unit *other_unit_of(const char *name)
+{
+    for (size_t i = 0; i < N_OTHER_UNITS; i++)
+        if (strcasecmp(other_units[i].name, name) == 0) return &other_units[i];
+    return NULL;
 }
 
 /* Length of a name without the unit at its end. */
@@ -229,7 +255,7 @@ static const char *meant(const char *name)
     char plain[64];
     size_t n = strlen(name);
 
-    if (column_of(name) >= 0) return NULL;
+    if (column_of(name) >= 0 || other_unit_of(name)) return NULL;
     for (size_t i = 0; column_at(i); i++)
         if (strcmp(column_at(i), name) == 0) return NULL;
     if (n >= sizeof plain) return NULL;
@@ -260,6 +286,14 @@ static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *
                 return adept_csv_fail(csv, "column %s stands twice in the header", name);
         l->known[i] = column_of(name);
         if (l->known[i] >= 0) l->present[l->known[i]] = true;
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        const other_unit *other = other_unit_of(d->columns.names[l->column[i]]);
+        l->unit[i] = 1;
+        if (!other || l->present[other->column]) continue; /* the plain name counts, or else the first of them */
+        l->known[i] = other->column;
+        l->unit[i] = other->unit;
+        l->present[other->column] = true;
     }
     if (!l->present[COLUMN_model]) return missing_column(csv, d, l, "model");
     if (!l->present[COLUMN_step_time_s] && !l->present[COLUMN_peak_memory_bytes])
@@ -342,7 +376,7 @@ static bool says_nothing(const char *text, bool parts)
 }
 
 /* A cell, or the text that stands for an empty one. Numbers get one text, so that "8.0" and "8" are one group. */
-static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int column, const char *text,
+static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int column, double unit, const char *text,
                                adept_error *err)
 {
     void *field = (char *)m + known[column].offset;
@@ -376,7 +410,7 @@ static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int
     case SHARE:
     case WEIGHT:
         status = parse_number(m, column, text, 0, known[column].kind == WEIGHT, field, err);
-        number = *(double *)field;
+        number = *(double *)field *= unit;
         if (status == ADEPT_OK && known[column].kind == SHARE && number > 1)
             status = adept_row_fail(m, known[column].name, err, "%.60s is above 1: divide percent by 100", text);
     }
@@ -493,7 +527,7 @@ static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const lay
     for (int k = 0; k < N_KNOWN; k++) {
         bool is_number = known[k].kind >= COUNT, given = !is_number || known[k].fallback[0] == '1';
         m->texts[k] = known[k].fallback;
-        if (given && status == ADEPT_OK) status = parse_cell(d, m, k, known[k].fallback, err);
+        if (given && status == ADEPT_OK) status = parse_cell(d, m, k, 1, known[k].fallback, err);
     }
     for (size_t i = 0; i < l->n && status == ADEPT_OK; i++) {
         const int k = l->known[i];
@@ -505,7 +539,7 @@ static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const lay
         if (l->layouts && (adept_row_says_nothing(text) || (known[k].kind >= COUNT && strcasecmp(text, "none") == 0)))
             continue; /* tables of people and of Python */
         const char *before = said[k] ? m->texts[k] : NULL;
-        status = parse_cell(d, m, k, text, err);
+        status = parse_cell(d, m, k, l->unit[i], text, err);
         said[k] = true;
         if (status == ADEPT_OK && before && strcmp(before, m->texts[k]) != 0)
             status = adept_row_fail(m, d->columns.names[l->column[i]], err, "'%.60s' is not %.60s, the row's %s", text,

@@ -105,6 +105,7 @@ struct adept_sensor {
      * has none. Its other names are words "GPU-..." and "MIG-..." with blanks between them */
     const char *driver; /* "nvml", "rocm"; constant, "": none */
     unsigned index, of;
+    bool is_named;   /* --devices names it, and not its kind or component alone */
     bool is_divided; /* its driver counts partitions or dies of it, which have no power of their own */
     char ids[640];
 };

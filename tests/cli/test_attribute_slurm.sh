@@ -197,7 +197,7 @@ expect_error 2 'exclude each other' attribute --slurm n1.adept --json --csv
 expect_error 2 'at least 1 is needed' attribute --slurm n1.adept --gap-factor 0.9
 expect_error 2 'needs --gap proportional' attribute --slurm n1.adept --gap none --gap-factor 1.19
 expect_error 2 'is not none, proportional or a number of watts' attribute --slurm n1.adept --gap 5J
-expect_error 2 "'Germny' is not a number, nor a zone that --country knows; did you mean 'Germany'\?$" attribute --slurm n1.adept --carbon Germny
+expect_error 2 "'Germny' is not a number, nor a zone; did you mean 'Germany'\?$" attribute --slurm n1.adept --carbon Germny
 expect_error 2 'too small' attribute --slurm n1.adept --pue 0.5
 expect_error 2 'is not one of job, user' attribute --slurm n1.adept --by colour
 expect_error 2 'standard input' attribute --slurm n1.adept --sacct - --jobcomp -

@@ -395,6 +395,8 @@ row_of 1 "" 'none of 1' CUDA_VISIBLE_DEVICES=1 -- $steps --devices gpu-0 -- sh "
 says "$work/err" 'avg_power_w is left empty: not all of these GPUs are measured'
 row_of 1 "" 'steps$' A=1 -- $steps,gpus=1 -- sh "$work/steps.sh"
 says "$work/err" 'avg_power_w is left empty: the row says another number of GPUs than are measured'
+row_of 1 "" 'gpu-0 gpu-1 of 4' CUDA_VISIBLE_DEVICES=0,1 -- $steps,gpus=1 -- sh "$work/steps.sh"
+says "$work/err" 'avg_power_w is left empty: the row says another number of GPUs than the environment leaves'
 row_of "" "" 'none of 4 measured, by CUDA_VISIBLE_DEVICES=' CUDA_VISIBLE_DEVICES= -- $steps -- sh "$work/steps.sh"
 play="boards=4 mig=1,9,1" row_of 1 "" 'gpu-1 of 4' CUDA_VISIBLE_DEVICES=MIG-fake-1-9 -- $steps -- sh "$work/steps.sh"
 play="boards=4 power=constant:100" row_of 1 "" 'gpu-3 of 4' CUDA_VISIBLE_DEVICES=3 -- $steps -- sh "$work/steps.sh" # boards that are not alike

@@ -163,7 +163,8 @@ for words in "--tp 4 --sp --pp 4" "--fsdp full --activation-checkpoint full" "--
 done
 
 # ---- traces: a schedule event by event is as long as its closed form, each pass stands in it once, nothing overlaps
-for words in "--pp 4" "--pp 4 --virtual-stages 2" "--pp 4 --schedule zb1p" "--pp 4 --schedule zbv" "--tp 2 --sp --pp 2 --cp 2 --zero 1" "--fsdp full"; do
+for words in "--pp 4" "--pp 4 --virtual-stages 2" "--pp 4 --virtual-stages 2 --global-batch 20" \
+    "--pp 4 --virtual-stages 2 --global-batch 36" "--pp 4 --schedule zb1p" "--pp 4 --schedule zbv" "--tp 2 --sp --pp 2 --cp 2 --zero 1" "--fsdp full"; do
     # shellcheck disable=SC2086
     expect_ok predict "$m" $on --gpus 16 --global-batch 64 $words --timeline t.trace --json && keep traced
     checks=$((checks + 1))
@@ -287,6 +288,10 @@ done
     json 'flags' 'all(l["layout"]["pp"] == 1 or l["flags"]["accelerate"] is None for l in plan["layouts"]) and
         all(l["layout"]["sharded"] != "parameters" or "--use-torch-fsdp2" in (l["flags"]["megatron"] or "--use-torch-fsdp2") for l in plan["layouts"]) and
         all(l["layout"]["sharded"] not in ("optimizer", "gradients") or l["flags"]["torchtitan"] is None for l in plan["layouts"])'
+    expect_ok plan "$m" $on --gpus 1 --global-batch 8 --json && keep alone
+    expect_ok plan resnet50 --gpu h100 --gpus 2 --global-batch 8 --json && keep pair
+    json 'accelerate refuses several GPUs of one process' '"--multi_gpu" not in alone["layouts"][0]["flags"]["accelerate"] and
+        any("--num_processes 2" in (l["flags"]["accelerate"] or "") and "--multi_gpu" in l["flags"]["accelerate"] for l in pair["layouts"])'
     expect_ok plan "$m" $on --gpus 16 --global-batch 32 --top 64
     shows '^  Megatron-LM  .*--tensor-model-parallel-size [0-9]+ '
     shows '^  torchtitan   .*--parallelism.tensor_parallel_degree [0-9]+ '

@@ -89,8 +89,17 @@ grad_scaler false,true --grad-scaler
 clip_grad_norm true --clip-grad-norm
 batch 7 --batch-size 7
 WORDS
-expect_ok sweep "$profile" --gpu a100 --vary power_limit_w=1,2
-shows '^No point can run$'
+# where no point can run it ends as predict does, and where one can or does but not fit, with 0
+for form in "" --csv --json; do
+    run sweep "$profile" --gpu a100 --vary power_limit_w=1,2 $form
+    checks=$((checks + 1))
+    [ "$rc" -eq 2 ] && grep -q '^adept: no point can run; the first: power limit 1 W is outside' "$work/err" || fail "$form: $rc, $(cat "$work/err")"
+    shows "$([ -n "$form" ] && echo power_limit_w || echo '^No point can run$')"
+done
+expect_ok sweep "$profile" --gpu a100 --vary power_limit_w=1,200
+expect_ok sweep "$profile" --gpu a100 --vary batch_size=20000000,40000000
+shows '^No point that can run fits the memory$'
+expect_ok sweep "$profile" --gpu a100 --vary power_limit_w=1,2 --shard 1/2 --csv # others may
 
 # one at a time, and what is set for all points
 expect_ok sweep "$profile" --gpu a100 --one-at-a-time --vary gpus=1,2,3 --vary specs.l2_bytes=x1,x2 --set specs.tdp_w=x0.9 --csv
@@ -231,7 +240,7 @@ grid() { # rows that one run has, the grid
 }
 grid 72 --vary gpu=t4,a100 --vary power_limit_w=65,200,100 --vary specs.tdp_w=x1,x1e9 --vary gpus=1,2 --vary grad_accum=1,2,3
 grep -q 'outside the range' "$work/one.csv" || fail 'no limit is out of range'
-grid 18 --gpu a100 --vary seq_length=1,2 --vary gpus=1,2,3 --vary specs.l2_bytes=x1,x2,x0.5
+grid 18 --gpu a100 --vary batch_size=1,2 --vary gpus=1,2,3 --vary specs.l2_bytes=x1,x2,x0.5
 grid 6 --gpu a100 --one-at-a-time --vary gpus=1,2,3 --vary grad_accum=1 --vary specs.l2_bytes=x1,x2
 grid 2 --gpu a100 --vary gpus=1,2
 run sweep "$profile" --gpu a100 --vary gpus=1,2 --shard 3/7 --csv
@@ -308,10 +317,17 @@ assert all(f" {w}\n" in said for w in answers["warnings"])
 END
     done
 fi
-# a GPU's name that leaves its form open is said to be taken for one, by those that print no warnings of a prediction, too
-for words in "sweep $data/mlp.profile.json --gpu A100-80GB --vary batch_size=16" "gpus A100-80GB" "sweep $data/mlp.profile.json --vary gpu=A100-80GB,t4"; do
+# a GPU's name that leaves its form open is said to be taken for one, by every command and once
+mlp=$data/mlp.profile.json
+printf 'model,step_time_s,avg_power_w,precision\nmlp.profile.json,0.01,200,fp32\nmlp.profile.json,0.011,200,fp32\n' >"$work/rows.csv"
+for words in "sweep $mlp --gpu A100-80GB --vary batch_size=16" "gpus A100-80GB" "sweep $mlp --vary gpu=A100-80GB,t4" \
+    "sweep $mlp --one-at-a-time --gpu A100-80GB --vary gpu=A100-80GB,t4" "profile $mlp --by kind --gpu A100-80GB" \
+    "plan $mlp --gpu A100-80GB --gpus 2 --global-batch 32" "predict $mlp --gpu A100-80GB" "explain $mlp --gpu A100-80GB" \
+    "diff $mlp $mlp --gpu A100-80GB" "evaluate $work/rows.csv --models $data --gpu A100-80GB" \
+    "calibrate $work/rows.csv --models $data --gpu A100-80GB --from-sheet -o $work/fit.json"; do
     run $words
     checks=$((checks + 1))
-    [ "$rc" -eq 0 ] && grep -q "^adept: GPU 'A100-80GB' is taken as a100-sxm-80gb" "$work/err" || fail "$words: nothing is said: $(cat "$work/err")"
+    times=$(cat "$work/out" "$work/err" | grep -c "GPU 'A100-80GB' is taken as a100-sxm-80gb")
+    [ "$rc" -eq 0 ] && [ "$times" -eq 1 ] || fail "$words: $rc, said $times times: $(cat "$work/err")"
 done
 finish

@@ -50,7 +50,8 @@ draws many --gpu a100 --vary power_limit_w=100:400:3 --vary gpus=1:16:1 --vary s
 grep -q '"of":50096' many.html || fail "nothing says that points are left out"
 grep -q '"hypothetical":true' many.html || fail "nothing says that the GPU is hypothetical"
 draws single --gpu a100 --vary gpus=2
-draws none --gpu a100 --vary power_limit_w=1,2
+run sweep "$mlp" --gpu a100 --vary power_limit_w=1,2 --plot none.svg --html none.html
+[ "$rc" -eq 2 ] || fail "no point can run, and it ends with $rc"
 grep -q 'No point can run' none.svg || fail "nothing says that no point can run"
 sed '/"\(tdp_w\|power_limit_min_w\|power_limit_max_w\)"/d' "$ADEPT_SOURCE_DIR/hwprofiles/l4.json" >notdp.json
 draws time --gpu ./notdp.json --vary gpus=1:8:1

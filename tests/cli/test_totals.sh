@@ -14,6 +14,11 @@ for words in "--carbon DE" "--carbon-intensity DE"; do # as attribute has it
 done
 expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --carbon 56
 shows ' 56(\.0)? g CO2e/kWh'
+mv "$work/out" "$work/by_number"
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --carbon DE --carbon 56 # the last counts
+cmp -s "$work/out" "$work/by_number" || fail 'a zone before a number of --carbon stays'
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --carbon 56 --country DE
+shows ' 56(\.0)? g CO2e/kWh'
 expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --country US --price average
 shows ', cost [0-9.e-]+ USD$'
 shows 'Grid: 384 g CO2e/kWh, United States, average of 2024 \(Our World in Data as quoted by the ADEPT thesis\)$'

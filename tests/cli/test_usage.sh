@@ -176,6 +176,18 @@ expect_error 2 "--input '3y'" profile "$p" --input 3y
 expect_error 2 "--input ''" profile "$p" --input ''
 expect_error 2 "--input 'f32:0x3'|--input 'f33:2x3'" profile "$p" --input f33:2x3
 
+# a result is no model
+expect_ok predict "$p" --gpu a100 --mode infer --json
+cp "$work/out" "$work/result.json"
+expect_error 3 "neither a model's configuration nor a workload profile, but a prediction's result: adept compare and " predict "$work/result.json" --gpu a100
+expect_error 3 "neither a model's configuration nor a workload profile, but a prediction's result: adept compare and " diff "$work/result.json" "$p" --gpu a100
+echo '{"a":1}' >"$work/other.json"
+expect_error 3 "neither a model's configuration nor a workload profile \\(it has no \"kind\"\\)" predict "$work/other.json" --gpu a100
+expect_ok predict "$p" --gpu a100 --mode infer
+shows "^Most expensive layers \\(a step's forward pass\\)"
+expect_ok predict "$p" --gpu a100
+shows "^Most expensive layers \\(a step's forward and backward passes\\)"
+
 # options that need or exclude others
 expect_error 2 '--depth needs --by layer' predict "$p" --gpu a100 --depth 2
 expect_error 2 '--depth needs --by layer' predict "$p" --gpu a100 --depth 2 --by kind
@@ -184,12 +196,19 @@ expect_error 2 '--price needs --steps, --samples or --epochs' predict "$p" --gpu
 expect_error 2 '--carbon-intensity needs --steps, --samples or --epochs' predict "$p" --gpu a100 --carbon-intensity 1
 expect_error 2 '--pue needs' predict "$p" --gpu a100 --pue 1.5
 expect_error 2 '--country needs' predict "$p" --gpu a100 --country DE
+expect_error 2 '--carbon-intensity needs' predict "$p" --gpu a100 --carbon-intensity DE
 expect_error 2 '--host-power needs' predict "$p" --gpu a100 --host-power 1
 expect_error 2 '--gpu-hour-price needs' predict "$p" --gpu a100 --gpu-hour-price 1
 expect_error 2 '--epochs needs --dataset-size' predict "$p" --gpu a100 --epochs 1
 expect_error 2 '--dataset-size needs --epochs' predict "$p" --gpu a100 --dataset-size 1
-expect_error 2 "--country: 'Germny' is not known; did you mean 'Germany'" predict "$p" --gpu a100 --steps 1 --country Germny
+expect_error 2 "--country: 'Germny' is not a zone; did you mean 'Germany'" predict "$p" --gpu a100 --steps 1 --country Germny
+expect_error 2 "--carbon-intensity: 'Germny' is not a number, nor a zone; did you mean 'Germany'" predict "$p" --gpu a100 --steps 1 --carbon Germny
 expect_error 2 "--country: 'XX' is not one of WORLD, EU, " predict "$p" --gpu a100 --steps 1 --country XX
+expect_error 2 "--carbon-intensity: 'XX' is not a number, nor one of WORLD, EU, " predict "$p" --gpu a100 --steps 1 --carbon XX
+for first in --country --carbon; do
+    second=$([ $first = --carbon ] && echo --country || echo --carbon)
+    expect_error 2 '--country and --carbon-intensity both say where' predict "$p" --gpu a100 --steps 1 $first DE $second FR
+done
 expect_error 2 '--label needs --steps, --samples or --epochs' predict "$p" --gpu a100 --label l.md
 expect_error 2 "--label: 'l.txt' ends in neither" predict "$p" --gpu a100 --steps 1 --label l.txt
 expect_error 2 '--label and --set exclude' predict "$p" --gpu a100 --steps 1 --label l.md --set specs.mem_bytes_per_s=x2

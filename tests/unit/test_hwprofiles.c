@@ -503,6 +503,11 @@ static void test_headline_names(void **state)
         {"AMD INSTINCT MI250 (MCM) OAM AC MBA", "mi250"},
         {"Intel Data Center GPU Max 1550", "max-1550"},
         {"RTX_4090", "rtx4090"},
+        {"4090", "rtx4090"},
+        {"3090 Ti", "rtx3090ti"},
+        {"GeForce 5090", "rtx5090"},
+        {"NVIDIA 4070 Ti SUPER", "rtx4070tisuper"},
+        {"4060ti-16gb", "rtx4060ti-16gb"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         adept_hwprofile *hw = open_gpu(pairs[i][0]);
@@ -534,11 +539,13 @@ static void test_names_that_leave_something_out(void **state)
         {"L40S-48GB", "l40s", false}, /* 45 GiB beside check bits */
         {"RTX 4090 24GB", "rtx4090", false},
         {"rtx3080", "rtx3080-10gb", true},
+        {"3080", "rtx3080-10gb", true},
     };
     static const char *const unknown[] = {
         "A100-SXM",        "A100 PCIe",        "DGX A100",   "V100-SXM2",        "V100-SXM3-32GB",   "P100-SXM2-16GB",
         "H100 64GB",       "H100 PCIe 94GB",   "H100 HBM3",  "H100 80GB HBM2e",  "A100 MIG 1g.10gb", "RTX 6000 48GB",
         "RTX 4090D 24GB",  "A100X 80GB",       "80GB",       "SXM",              "A100 40GB 80GB",   "H100 SXM PCIe",
+        "4000",            "6000",             "4090D",      "40900",            "409",              "1080 Ti",
         "A100-SXM5-80GB",  "MI300 192GB",      "A100 0GB",   "GH200 80GB",       "H100 999999999999999999999GB"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_hwprofile *hw = open_gpu(cases[i].name);

@@ -206,6 +206,11 @@ static void words_of_rows(void **state)
          1},
         {"8,8,fully_shard,cudnn,Full recompute,,,,,", ADEPT_FSDP_FULL, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL,
          0, false, 1},
+        {"8,8,zero0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1}, /* said: not what is usual in the stack */
+        {"8,8,ZeRO 0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1},
+        {"8,8,ZeRO Stage 0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1},
+        {"8,8,stage0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1},
+        {"8,8,DeepSpeed ZeRO-0,,,,,,,nemo", 0, 1, 0, 0, ADEPT_TRAINER_NEMO, false, 1},
         {"8,1,zero1,auto,none,1,,1,8,", 0, 0, 0, 0, 0, false, 1}, /* nobody to share with; sp does nothing without tp */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -235,6 +240,37 @@ static void words_of_rows(void **state)
         assert_non_null(strstr(d->unused[0].why, "' is not one of "));
         adept_dataset_free(d);
     }
+}
+
+/* Memory by other units is that of peak_memory_bytes, which counts where both stand. */
+static void units_of_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *columns, *cells;
+        double bytes;
+    } cases[] = {
+        {"peak_memory_gb", "61.5", 61.5e9},
+        {"peak_memory_GiB", "61.5", 61.5 * 0x1p30},
+        {"peak_memory_mb", "61500", 61.5e9},
+        {"peak_memory_mib", "1024", 0x1p30},
+        {"peak_memory_gb,peak_memory_bytes", "61.5,6.1538e10", 6.1538e10},
+        {"peak_memory_gb,peak_memory_gib", "61.5,57.3", 61.5e9},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "model,layers,step_time_s,%s\nm,2,1,%s\n", cases[i].columns, cases[i].cells);
+        adept_dataset *d = parse(text);
+        assert_int_equal(d->n, 1);
+        assert_true(d->rows[0].peak_memory_bytes == cases[i].bytes);
+        assert_true(strtod(adept_dataset_row_text(&d->rows[0], "peak_memory_bytes"), NULL) == cases[i].bytes);
+        adept_dataset_free(d);
+    }
+    adept_dataset *d = parse("model,layers,peak_memory_gb\nm,2,-1\nm,2,80\n"); /* memory alone is a measurement */
+    assert_int_equal(d->n, 1);
+    assert_int_equal(d->n_unused, 1);
+    assert_non_null(strstr(d->unused[0].why, "peak_memory_bytes: -1 is not above 0"));
+    adept_dataset_free(d);
 }
 
 /* Columns as trainers call them, and other words in those that are no layout's. */
@@ -567,7 +603,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_of_four), cmocka_unit_test(regret_of_four),
         cmocka_unit_test(architectures), cmocka_unit_test(architectures_listed),
-        cmocka_unit_test(words_of_rows), cmocka_unit_test(names_of_columns),
+        cmocka_unit_test(words_of_rows), cmocka_unit_test(units_of_memory), cmocka_unit_test(names_of_columns),
         cmocka_unit_test(tokens),        cmocka_unit_test(unsaid),
         cmocka_unit_test(precision_unsaid), cmocka_unit_test(network_unsaid),
         cmocka_unit_test(by_stage),      cmocka_unit_test(noted),

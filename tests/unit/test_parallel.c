@@ -162,6 +162,16 @@ static void passes_in_flight(void **state)
         assert_true(few.stages[r].in_flight == fmin(2.0, 4.0 - (double)r));
     }
     assert_true(v2.stages[0].in_flight == 4.0 + 3.0 / 2.0);
+    /* Megatron-LM leaves no fewer over than there are stages: 5, 6, 9 and 10 micro-batches are groups of 5, 6, 5 + 4
+     * and 5 + 5. The bubble is as that of groups of 4; as many more passes of the other part are on their way. */
+    static const double groups[][3] = {{5, 5, 5}, {6, 6, 6}, {8, 4, 5.5}, {9, 5, 6}, {10, 5, 6}, {12, 4, 5.5}};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        const adept_layout_prediction l =
+            predict(w, (adept_run){.pp = 4, .virtual_stages = 2, .global_batch = 2 * (int64_t)groups[i][0]});
+        assert_true((double)l.mesh.micro_batches == groups[i][0] && (double)l.mesh.in_a_row == groups[i][1]);
+        assert_true(l.stages[0].in_flight == groups[i][2]);
+        near(l.bubble_s, others_s(&l) / 2.0, 1e-12);
+    }
     assert_int_equal(plain.worst, 3); /* its logits, and the table of the tied head */
 }
 

@@ -335,7 +335,7 @@ static void words_add_up(void **state)
         {{.gpus = 8, .fsdp = ADEPT_FSDP_HYBRID | 3 << 4}, "hybrid:3"},
         {{.gpus = 8, .virtual_stages = 2}, "need a pipeline"},
         {{.gpus = 8, .pp = 2, .schedule = ADEPT_PIPELINE_INTERLEAVED}, "needs virtual_stages"},
-        {{.gpus = 8, .pp = 4, .virtual_stages = 2, .global_batch = 12}, "in multiples of pp 4"},
+        {{.gpus = 8, .pp = 4, .virtual_stages = 2, .global_batch = 12}, "as many passes (3) as stages (pp 4)"},
         {{.gpus = 8, .pp = 2, .virtual_stages = 2, .schedule = ADEPT_PIPELINE_ZBV}, "has its own parts"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {

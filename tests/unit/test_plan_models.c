@@ -13,6 +13,33 @@ static const char *const gpu_names[] = {"v100-pcie-32gb", "a100-sxm-40gb",      
 #define N_GPUS (sizeof gpu_names / sizeof *gpu_names)
 static adept_hwprofile *gpus[N_GPUS];
 
+/* A family looks parameters and kernels up again where the vendor alone is another, at the same address and of the same
+ * name, too. */
+static void compare_vendors(const adept_profile *profile, const adept_hwprofile *gpu, const char *path)
+{
+    static const char *const vendors[] = {"NVIDIA", "AMD", "Intel", "NVIDIA"};
+    adept_plan_family *family = NULL;
+    adept_hwprofile hw = *gpu;
+    adept_error err = {0};
+    assert_int_equal(adept_plan_family_new(&family, profile, false, &err), ADEPT_OK);
+    for (size_t i = 0; i < 2 * sizeof vendors / sizeof *vendors; i++) {
+        const adept_plan *plan = NULL;
+        adept_plan *own = NULL;
+        adept_estimate by_family, alone;
+        hw.vendor = vendors[i / 2];
+        hw.other_vendor = i % 2 > 0;
+        assert_int_equal(adept_plan_family_at(&plan, family, &hw, NULL, &err), ADEPT_OK);
+        assert_int_equal(adept_plan_predict(&by_family, plan, NULL, &err), ADEPT_OK);
+        assert_int_equal(adept_plan_new(&own, profile, &hw, NULL, &err), ADEPT_OK);
+        assert_int_equal(adept_plan_predict(&alone, own, NULL, &err), ADEPT_OK);
+        adept_plan_free(own);
+        if (memcmp(&by_family, &alone, sizeof alone) != 0)
+            fail_msg("%s, %s %d: %.17g s instead of %.17g", path, hw.vendor, hw.other_vendor, by_family.step_time_s,
+                     alone.step_time_s);
+    }
+    adept_plan_family_free(family);
+}
+
 static void check_model(const char *path, void *context)
 {
     (void)context;
@@ -30,6 +57,7 @@ static void check_model(const char *path, void *context)
             fail_msg("%s: %s", path, err.message);
         for (size_t g = 0; g < N_GPUS; g++)
             compare_runs(profile, gpus[g], N_RUNS, &seed, path);
+        compare_vendors(profile, gpus[3], path);
         adept_profile_free(profile);
     }
     adept_graph_free(graph);

@@ -243,7 +243,7 @@ static void other_forms_are_refused(void **state)
         {"\"schema_version\":\t3", "\"schema_version\":\t4",
          "a later version of adept (schema_version 4): update adept; or here, adept profile MODEL -o FILE writes one"},
         {"\"adept-profile\"", "\"adept-fit\"", "not a workload profile"},
-        {"\"kind\"", "\"kinds\"", "\"kind\" is missing"},
+        {"\"kind\"", "\"kinds\"", "it has no \"kind\""},
         {"\"graph\"", "\"gruph\"", "adept profile MODEL -o FILE"},
         {"\"options\"", "\"option\"", "unknown key \"option\"; did you mean \"options\"?"},
         {"\"data\"", "\"dada\"", "unknown key \"dada\" in \"graph\"; did you mean \"data\"?"},

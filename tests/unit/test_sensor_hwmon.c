@@ -256,6 +256,39 @@ static void test_power_meters(void **state)
     adept_sensors_close(&search);
 }
 
+/* A meter that is listed twice counts once; of others that say nothing of what they measure nobody knows. */
+static void test_several_power_meters(void **state)
+{
+    static const char *const models[] = {"PM-1", "PM-1", "PM-1", "PM-2", ""},
+                             *const serials[] = {"S7", "S7", "S8", "S7", "000"};
+    fake_sys *sys = *state;
+
+    for (int i = 0; i < 5; i++) {
+        char path[80];
+        snprintf(path, sizeof path, CHIPS "hwmon%d/name", i);
+        fake_sys_put(sys, path, "power_meter");
+        snprintf(path, sizeof path, CHIPS "hwmon%d/power1_average", i);
+        fake_sys_put(sys, path, "%d000000", 100 + i);
+        snprintf(path, sizeof path, CHIPS "hwmon%d/power1_model_number", i);
+        fake_sys_put(sys, path, "%s", models[i]);
+        snprintf(path, sizeof path, CHIPS "hwmon%d/power1_serial_number", i);
+        fake_sys_put(sys, path, "%s", serials[i]);
+    }
+    fake_sys_link(sys, CHIPS "hwmon0/device/measures/LNXSYSTM:00", "../../LNXSYSTM:00");
+    fake_sys_link(sys, CHIPS "hwmon0/device/measures/device:3a", "../../device:3a");
+    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_hwmon);
+    assert_int_equal(search.n_sensors, 4);
+    assert_int_equal(search.n_notes, 1);
+    assert_non_null(strstr(note_called(&search, "hwmon1")->why, "serial number of power-meter-0: counts once"));
+    assert_string_equal(sensor_called(&search, "power-meter-0")->device, "PM-1 of LNXSYSTM:00, device:3a");
+    assert_string_equal(sensor_called(&search, "power-meter-1")->device,
+                        "PM-1, added to the other: none says of what it is");
+    assert_float_equal(read_sensor(sensor_called(&search, "power-meter-2"), ADEPT_OK).power_w, 103, 1e-9);
+    assert_string_equal(sensor_called(&search, "power-meter-3")->device,
+                        "ACPI power meter, added to the other: none says of what it is");
+    adept_sensors_close(&search);
+}
+
 /* Chips of rails get a note; a battery's or a charger's chip, and those without power, get none. */
 static void test_other_chips(void **state)
 {
@@ -394,6 +427,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_battery_whose_power_is_zero, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_rails_of_a_socket, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_power_meters, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_several_power_meters, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_other_chips, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_denied, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_batteries, make_fake_sys, free_fake_sys),

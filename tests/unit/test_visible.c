@@ -196,6 +196,26 @@ static void boards_without_numbers(void **state)
     check(two, "", "ROCR_VISIBLE_DEVICES=1", 2, "01", "no numbers here");
     check(two, "", "ZE_AFFINITY_MASK=0", 2, "01", "no numbers here");
     check(two, "", "SLURM_JOB_GPUS=1", 2, "01", "no numbers here");
+    /* who names each of them has said which are meant; one name is not said by the other */
+    machine named = machine_of_sys(3);
+    for (size_t i = 0; i < 2; i++)
+        named.sensors[i].is_named = true;
+    check(named, "01", "HIP_VISIBLE_DEVICES=0,1", 2, "01", NULL);
+    check(named, "012", "HIP_VISIBLE_DEVICES=0,1", 3, "012", "no numbers here");
+    /* makes are told apart by what boards are called, and one make is one, with numbers or without */
+    machine makes = machine_of_sys(2), beside = machine_of(0, 1, true), amd = machine_of_sys(2);
+    for (size_t i = 0; i < 2; i++) {
+        const char *make = i ? "Intel" : "AMD";
+        snprintf(makes.sensors[i].device, sizeof makes.sensors[i].device, "%s GPU 0000:0%zu:00.0", make, i);
+        snprintf(amd.sensors[i].device, sizeof amd.sensors[i].device, "AMD GPU 0000:0%zu:00.0", i);
+    }
+    beside.sensors[1] = amd.sensors[0]; /* in the place of the package, which is behind it now */
+    beside.sensors[2] = amd.sensors[2];
+    beside.n = 3;
+    check(makes, "", "", 2, "01", "of several makes");
+    check(makes, "1", "", 1, "1", NULL);
+    check(amd, "", "", 2, "01", NULL);
+    check(beside, "", "", 2, "01", NULL);
 }
 
 /* What another process has of them is in its environment. */

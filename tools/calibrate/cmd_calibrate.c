@@ -423,7 +423,7 @@ static adept_status calibrate_parts(adept_cli *cli, work *w, const adept_calibra
 {
     char date[32];
     bool kernels = o->kernels.n > 0;
-    adept_status status = w->shared ? ADEPT_OK : adept_hwprofile_open(&w->hw, o->measurements.gpu, &cli->err);
+    adept_status status = w->shared ? ADEPT_OK : adept_load_gpu(cli, &w->hw, o->measurements.gpu);
 
     if (status == ADEPT_OK && kernels) status = begin_fit(cli, w, o, ADEPT_GRANULARITY_OPERATOR);
     if (status == ADEPT_OK) status = fit_parts(cli, w, o);

@@ -132,7 +132,7 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
 adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw, adept_shared *shared,
                                      const adept_measurement_options *o, adept_progress *progress)
 {
-    adept_status status = shared || !o->gpu ? ADEPT_OK : adept_hwprofile_open(hw, o->gpu, &cli->err);
+    adept_status status = shared || !o->gpu ? ADEPT_OK : adept_load_gpu(cli, hw, o->gpu);
 
     if (status != ADEPT_OK) return status;
     *d = adept_dataset_new();

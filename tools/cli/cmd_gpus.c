@@ -240,8 +240,7 @@ static adept_status gpus(adept_cli *cli, void *options)
 
     if (o->template) return show_template(cli);
     if (!o->name) return list(cli, o->json);
-    adept_status status = adept_hwprofile_open(&hw, o->name, &cli->err);
-    if (status == ADEPT_OK) adept_load_say_taken(hw);
+    adept_status status = adept_load_gpu(cli, &hw, o->name);
     if (status == ADEPT_OK && o->shared) status = transfer(cli, hw, o->shared);
     if (status == ADEPT_OK) status = o->json ? show_json(cli, hw, o->shared != NULL) : show_text(cli, hw);
     adept_hwprofile_free(hw);

@@ -343,6 +343,7 @@ static adept_status plan(adept_cli *cli, void *options)
     adept_sweep_source source = {.graph = NULL};
     char **parts = NULL;
     adept_status status = a ? adept_step_gpu(cli, &hw, o->step.where.gpu, &o->step.set) : adept_cli_no_memory(cli);
+    if (status == ADEPT_OK) adept_load_say_taken(hw);
     if (status == ADEPT_OK) status = read_parts(cli, &parts, &o->merge);
     if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &source, o->step.model, &o->step.workload);
     if (status == ADEPT_OK) {

@@ -226,6 +226,14 @@ void adept_load_say_taken(const adept_hwprofile *hw)
     if (hw->taken && !hw->by_alias) fprintf(stderr, "adept: %s\n", hw->taken);
 }
 
+adept_status adept_load_gpu(adept_cli *cli, adept_hwprofile **hw, const char *name)
+{
+    adept_status status = adept_hwprofile_open(hw, name, &cli->err);
+
+    if (status == ADEPT_OK) adept_load_say_taken(*hw);
+    return status;
+}
+
 adept_status adept_load_walk(adept_cli *cli, adept_profile **out, const adept_graph *graph,
                              const adept_workload_config *config)
 {

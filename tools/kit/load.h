@@ -35,6 +35,8 @@ adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workloa
 /** Of a GPU's name that leaves the board's form or memory open: say on standard error what is taken for it, as a
  * prediction's warnings do. Call it where none of these is printed. */
 void adept_load_say_taken(const adept_hwprofile *hw);
+/** adept_hwprofile_open(), and what is taken for the name. @param hw  caller frees; set only on ADEPT_OK */
+adept_status adept_load_gpu(adept_cli *cli, adept_hwprofile **hw, const char *name);
 
 /**
  * Walk a graph.

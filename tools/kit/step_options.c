@@ -167,27 +167,36 @@ static const char *country_code(size_t index)
     return row ? row->code : NULL;
 }
 
-static adept_status parse_country(adept_cli *cli, const char *option, char *text, void *field)
+static adept_status take_zone(adept_cli *cli, const char *option, const char *text, bool by_carbon, adept_job_spec *job)
 {
-    const adept_grid_intensity **country = field;
+    const char *or_number = by_carbon ? "a number, nor " : "";
+    char codes[512];
 
-    *country = adept_grid_intensity_find(text);
-    if (*country) return ADEPT_OK;
-    const char *near = strlen(text) > 2 ? adept_nearest(text, country_name) : NULL;
-    if (near) return adept_cli_usage(cli, "%s: '%s' is not known; did you mean '%s'?", option, text, near);
-    return adept_option_unknown(cli, option, text, country_code);
+    if (job->country && job->country_by_carbon != by_carbon)
+        return adept_cli_usage(cli, "--country and --carbon-intensity both say where the site is: give one of them");
+    job->country = adept_grid_intensity_find(text);
+    job->country_by_carbon = by_carbon;
+    if (job->country) return ADEPT_OK;
+    const char *near = strlen(text) > 3 ? adept_nearest(text, country_name) : NULL;
+    if (near)
+        return adept_cli_usage(cli, "%s: '%s' is not %sa zone; did you mean '%s'?", option, text, or_number, near);
+    return adept_cli_usage(cli, "%s: '%s' is not %sone of %s", option, text, or_number,
+                           adept_names_list(codes, sizeof codes, country_code));
+}
+
+static adept_status parse_country(adept_cli *cli, const char *option, char *text, void *record)
+{
+    return take_zone(cli, option, text, false, record);
 }
 
 adept_status adept_option_carbon(adept_cli *cli, const char *option, char *text, void *record)
 {
     adept_job_spec *job = record;
 
-    if (adept_number_length(text) > 0) return adept_option_number(cli, option, text, 0, &job->carbon_g_per_kwh);
-    job->country = adept_grid_intensity_find(text);
-    if (job->country) return ADEPT_OK;
-    const char *near = strlen(text) > 3 ? adept_nearest(text, country_name) : NULL;
-    return adept_cli_usage(cli, "%s: '%s' is not a number, nor a zone that --country knows%s%s%s", option, text,
-                           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    job->carbon_g_per_kwh = NAN;
+    if (adept_number_length(text) == 0) return take_zone(cli, option, text, true, job);
+    if (job->country_by_carbon) job->country = NULL; /* said before, and taken back */
+    return adept_option_number(cli, option, text, 0, &job->carbon_g_per_kwh);
 }
 
 adept_status adept_option_pue(adept_cli *cli, const char *option, char *text, void *record)
@@ -242,7 +251,8 @@ static adept_status check_job(adept_cli *cli, void *record)
     if (isnan(j->embodied_kg) != isnan(j->lifetime_years))
         return adept_cli_usage(cli, "--embodied KG and --board-lifetime YEARS need each other");
     if (adept_job_spec_given(j)) return adept_rates_check(cli, j);
-    const char *option = !isnan(j->carbon_g_per_kwh)                       ? "--carbon-intensity"
+    const bool by_carbon = !isnan(j->carbon_g_per_kwh) || (j->country && j->country_by_carbon);
+    const char *option = by_carbon                                         ? "--carbon-intensity"
                          : j->country                                      ? "--country"
                          : j->price_is_average || !isnan(j->price_per_kwh) ? "--price"
                          : !isnan(j->gpu_hour_price)                       ? "--gpu-hour-price"
@@ -266,7 +276,7 @@ static const adept_option_row rate_rows[] = {
     {"country", "CODE|NAME", 3,
      "Where the site is: DE, Germany, EU, WORLD, ...: the average intensity of its grid, unless --carbon-intensity "
      "gives one",
-     ADEPT_OPT_PARSED, .at = IN_JOB(country), .parse = parse_country},
+     ADEPT_OPT_PARSED, .parse = parse_country},
     {"price", "P", 3,
      "Price of a kWh, in any currency, or `average`: what businesses of the country paid, in USD. Adds the cost to the "
      "totals",

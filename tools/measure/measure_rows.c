@@ -96,7 +96,8 @@ adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job 
                                ADEPT_STEP_REGION, o->skip > 0 ? " behind those that are skipped" : "");
     const char *doubt = g.visible.doubt;
     if (given && is_gpu && adept_number_parse(&gpus, given) && gpus != (double)g.visible.n)
-        doubt = "the row says another number of GPUs than are measured; --devices says which they are";
+        doubt = *g.visible.by ? "the row says another number of GPUs than the environment leaves"
+                              : "the row says another number of GPUs than are measured; --devices says which they are";
     double power_w = doubt ? NAN : s.energy_j.total / s.time_s.total;
     if (is_gpu && !doubt && isnan(power_w))
         doubt = "what they drew in these steps is not known: a warning says why, or the marks are of another clock";

@@ -71,7 +71,7 @@ static adept_status make_groups(adept_cli *cli, const profile_options *o, const 
     adept_op_prediction *sides = NULL;
     adept_status status = ADEPT_OK;
 
-    if (o->gpu) status = adept_hwprofile_open(&hw, o->gpu, &cli->err);
+    if (o->gpu) status = adept_load_gpu(cli, &hw, o->gpu);
     if (status == ADEPT_OK && o->gpu) status = adept_groups_roofline(cli, &sides, profile, hw);
     if (status == ADEPT_OK) status = adept_groups_make(cli, groups, profile, sides, &o->grouping);
     if (o->grouping.by != ADEPT_BY_LAYER) adept_groups_sort(groups); /* layers stay in the model's order */

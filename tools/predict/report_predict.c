@@ -520,8 +520,11 @@ static const char *table_note(const adept_predicted_step *r)
     if (generates(r->profile)) return "of all passes, prompt and tokens";
     if (r->layout && !r->layout->mesh.plain)
         return "of the GPU that has it; shares are of all stages' time, work is that before it is shared out";
-    return r->run->gpus > 1 ? "a step's forward and backward passes; work of one GPU, energy of all"
-                            : "a step's forward and backward passes";
+    const bool several = r->run->gpus > 1;
+    if (r->profile->mode == ADEPT_MODE_INFER)
+        return several ? "a step's forward pass; work of one GPU, energy of all" : "a step's forward pass";
+    return several ? "a step's forward and backward passes; work of one GPU, energy of all"
+                   : "a step's forward and backward passes";
 }
 
 adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_predicted_step *r)

@@ -164,6 +164,7 @@ typedef struct work {
         uint64_t stride;
     } page;
     adept_status status; /* of what became of the points */
+    adept_error refused; /* why the first of them cannot run that cannot */
     adept_progress progress;
 } work;
 
@@ -187,6 +188,8 @@ static bool take_point(const adept_sweep_point *point, void *context)
 {
     work *w = context;
     adept_sweep_answers_add(&w->answers, point);
+    if (point->status != ADEPT_OK && w->refused.status == ADEPT_OK)
+        adept_error_set(&w->refused, point->status, "%s", point->reason);
     if (w->cloud.dots) adept_sweep_cloud_add(&w->cloud, point);
     adept_sweep_job_add(&w->o->job, point);
     if (w->out) w->status = adept_sweep_rows_add(&w->rows, point);
@@ -214,15 +217,14 @@ static adept_status open_gpu(adept_cli *cli, work *w)
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++) {
         for (size_t j = 0; o->vary.axes[i].kind == ADEPT_VARY_GPU && j < o->vary.axes[i].n && status == ADEPT_OK; j++) {
+            const char *name = o->vary.axes[i].words[j];
             adept_hwprofile *hw = NULL; /* a wrong name is found before a slow load */
-            status = adept_hwprofile_open(&hw, o->vary.axes[i].words[j], &cli->err);
-            if (status == ADEPT_OK) adept_load_say_taken(hw);
+            if (!o->where.gpu || strcmp(name, o->where.gpu) != 0) status = adept_load_gpu(cli, &hw, name);
             adept_hwprofile_free(hw);
         }
     }
     if (!o->where.gpu || status != ADEPT_OK) return status;
-    status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
-    if (status == ADEPT_OK) adept_load_say_taken(w->hw);
+    status = adept_load_gpu(cli, &w->hw, o->where.gpu);
     for (size_t i = 0; i < o->vary.n + o->set.n && status == ADEPT_OK; i++)
         status = adept_vary_check(cli, w->hw, i < o->vary.n ? &o->vary.axes[i] : &o->set.axes[i - o->vary.n]);
     return status;
@@ -440,6 +442,14 @@ static adept_status write_page(adept_cli *cli, work *w)
     return adept_cli_no_memory(cli);
 }
 
+/* Where none of all points can run, the sweep ends as `predict` does for the first of them. */
+static adept_status verdict(adept_cli *cli, const work *w)
+{
+    if (w->o->shard.of > 1 || w->answers.points == 0 || w->answers.failed < w->answers.points)
+        return adept_sweep_job_verdict(&w->o->job, &w->sweep, &cli->err);
+    return adept_error_set(&cli->err, w->refused.status, "no point can run; the first: %s", w->refused.message);
+}
+
 static adept_status end_output(adept_cli *cli, work *w)
 {
     const sweep_options *o = w->o;
@@ -455,7 +465,7 @@ static adept_status end_output(adept_cli *cli, work *w)
     if (status == ADEPT_OK && o->plot) status = draw(cli, w);
     if (status == ADEPT_OK && o->html) status = write_page(cli, w);
     if (status == ADEPT_OK && reports(w)) status = print_report(cli, w);
-    return status == ADEPT_OK ? adept_sweep_job_verdict(&o->job, &w->sweep, &cli->err) : status;
+    return status == ADEPT_OK ? verdict(cli, w) : status;
 }
 
 static adept_status walk(adept_cli *cli, work *w)

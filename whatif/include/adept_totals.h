@@ -40,6 +40,7 @@ typedef struct adept_job_spec {
     int64_t inference_batch; /* 0: the training's */
     double carbon_g_per_kwh; /* counts more than the country's */
     const adept_grid_intensity *country;
+    bool country_by_carbon;               /* it is the zone of --carbon-intensity: --country says none */
     double price_per_kwh, gpu_hour_price; /* in one currency: USD with an average price */
     bool price_is_average;                /* `average_price` counts: NULL until it is looked up */
     const adept_electricity_price *average_price;

@@ -60,6 +60,7 @@ typedef struct adept_mesh {
      * as with experts in tp parts. */
     int64_t expert_parts;
     int64_t micro_batch, micro_batches, global_batch;
+    int64_t in_a_row; /* micro-batches that a part of an interleaved stage runs before the next part does */
     adept_sharding sharding;
     int64_t shard; /* GPUs of a group that shares the states; 1: nothing is sharded */
     bool sp, chunked_loss;
