@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define FIRST_CHUNK_BYTES ((size_t)4096)
-#define LAST_CHUNK_BYTES ((size_t)1 << 20)
+#define LAST_CHUNK_BYTES ((size_t)1 << 16)
 #define ALIGNMENT alignof(max_align_t)
 
 typedef struct chunk {

@@ -65,19 +65,32 @@ FOLDERS = {
 }
 
 
-def compiles(command, directory, source, header):
-    """Does the build's own command accept the source with one more include?"""
+def planted(command, directory, source, text, how):
+    """What the build's own command, without its output, says of the source below some more lines."""
     words = [word for word in shlex.split(command) if word != "-c"]
     at = words.index("-o")
     del words[at:at + 2]
     with tempfile.TemporaryDirectory() as folder:
-        planted = os.path.join(folder, "planted.c")
-        with open(planted, "w", encoding="utf-8") as file:
-            file.write('#include "%s"\n#include "%s"\n' % (header, source))
-        words = [planted if os.path.abspath(os.path.join(directory, word)) == source else word for word in words]
+        path = os.path.join(folder, "planted.c")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        words = [path if os.path.abspath(os.path.join(directory, word)) == source else word for word in words]
         # An include in quotes also looks beside the planted file, where nothing is: what is found is found by the target.
-        return subprocess.run(words + ["-fsyntax-only"], cwd=directory, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, check=False).returncode == 0
+        return subprocess.run(words + [how], cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+
+
+def found_headers(command, directory, source, headers):
+    """Those of the headers that the build's own command finds, in one run. What it does not find does not compile."""
+    text = "".join('#if __has_include("%s")\nfound %d;\n#endif\n' % (header, i) for i, header in enumerate(headers))
+    done = planted(command, directory, source, text, "-E")
+    if done.returncode != 0:
+        raise SystemExit("structure: the preprocessor fails for " + source)
+    return {headers[int(i)] for i in re.findall(r"^found (\d+);", done.stdout, re.M)}
+
+
+def compiles(command, directory, source, header):
+    """Does the build's own command accept the source with one more include?"""
+    return planted(command, directory, source, '#include "%s"\n#include "%s"\n' % (header, source), "-fsyntax-only").returncode == 0
 
 
 def unit_of(path):
@@ -101,15 +114,18 @@ def includes(folder):
 
 def calls(rows):
     """unit: units of the folder that define what its object leaves undefined"""
-    defined, undefined = {}, {}
+    objects = {}
     for row in rows:
         words = shlex.split(row["command"])
-        unit = unit_of(row["file"])
-        listed = subprocess.run(["nm", "-P", os.path.join(row["directory"], words[words.index("-o") + 1])],
-                                capture_output=True, text=True, check=True).stdout
-        symbols = [line.split()[:2] for line in listed.splitlines()]
-        undefined[unit] = {name for name, kind in symbols if kind == "U"}
-        defined.update({name: unit for name, kind in symbols if kind in "BDRTVW"})
+        objects[os.path.join(row["directory"], words[words.index("-o") + 1])] = unit_of(row["file"])
+    defined, undefined = {}, {unit: set() for unit in objects.values()}
+    for line in subprocess.run(["nm", "-P", "-A", *objects], capture_output=True, text=True, check=True).stdout.splitlines():
+        path, (name, kind) = line.split(": ")[0], line.split(": ")[1].split()[:2] # OBJECT: NAME KIND ...
+        unit = objects[path]
+        if kind == "U":
+            undefined[unit].add(name)
+        elif kind in "BDRTVW":
+            defined[name] = unit
     return {unit: {defined[name] for name in names if name in defined} - {unit} for unit, names in undefined.items()}
 
 
@@ -182,9 +198,11 @@ def main():
         found["includes"] |= {(folder, circle) for circle in circles(includes(os.path.join(top, folder)))}
         found["calls"] |= {(folder, circle) for circle in circles(calls(rows))}
         row = min(rows, key=lambda r: os.path.getsize(r["file"]))
+        command = row["command"], row["directory"], os.path.abspath(row["file"])
+        here = found_headers(*command, allowed + forbidden)
         for header in allowed + forbidden:
             checks += 1
-            if compiles(row["command"], row["directory"], os.path.abspath(row["file"]), header) != (header in allowed):
+            if (header in here and compiles(*command, header)) != (header in allowed):
                 failed.append("%s %s %s" % (folder, "cannot include" if header in allowed else "sees", header))
     with open(os.path.join(top, "ARCHITECTURE.md"), encoding="utf-8") as file:
         text = file.read()

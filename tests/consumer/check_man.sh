@@ -25,8 +25,16 @@ check_command() {
     sed -n '/^\.[TH]P/ { n; p; }' "$work/page" >"$work/tags"
     options=$(grep -Eo '^ {2,6}(-[a-zA-Z], )?--[a-z-]+' "$work/help" | grep -o -e '--[a-z-]*')
     [ -n "$options" ] || fail "the help has no options"
+    tagged=$(grep -oE -e '(^|, )--[a-z-]+([=[]|$)' "$work/tags" | grep -o -e '--[a-z-]*')
     for option in $options; do
-        grep -qE -e "(^|, )$option([=[]|\$)" "$work/tags" || fail "$page(1) lacks $option"
+        case "
+$tagged
+" in
+        *"
+$option
+"*) ;;
+        *) fail "$page(1) lacks $option" ;;
+        esac
     done
     # A usage of several lines is all in the synopsis.
     usage=$(sed -n '/^Usage: /,/^[^U ]/ { s/^Usage: //; /^[^ a]/d; p; }' "$work/help" | one_line)

@@ -214,7 +214,8 @@ class Case:
         with self.folder() as folder, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             before = set(os.listdir(folder))
             read_end, write_end = os.pipe()
-            environment = {"LD_PRELOAD": self.options.shim, shim: "walk", shim + "_EVERY": str(self.every),
+            # Functions of libraries are looked up once, and not by every child anew.
+            environment = {"LD_PRELOAD": self.options.shim, "LD_BIND_NOW": "1", shim: "walk", shim + "_EVERY": str(self.every),
                            shim + "_REPORT": f"/proc/self/fd/{write_end}", **({"ADEPT_WALK_ALONE": "1"} if self.name in NO_WALK else {}),
                            **({"ADEPT_WALK_STACKS": "1"} if self.options.stacks else {})}
             process = self.start(folder, environment, stdout=out, stderr=err, pass_fds=[write_end])
