@@ -246,7 +246,8 @@ static void find_power_meter(adept_sensor_search *search, const char *folder, me
     if (strspn(sensor->device, " ") == strlen(sensor->device)) sensor->device[0] = '\0';
     take_label(sensor, sensor->device);
     if (!sensor->device[0]) snprintf(sensor->device, sizeof sensor->device, "ACPI power meter");
-    snprintf(links, sizeof links, "%.400s/%smeasures", folder, strcmp(strrchr(folder, '/'), "/device") ? "device/" : "");
+    const bool is_device = strcmp(strrchr(folder, '/'), "/device") == 0;
+    snprintf(links, sizeof links, "%.400s/%smeasures", folder, is_device ? "" : "device/");
     adept_sysfs_each(search, links, "", add_link, measured);
     if (*measured) adept_append(sensor->device, sizeof sensor->device, " of %s", measured);
     if (!sensor->contains && !*sensor->package && seen->n_unlabelled++ > 0)
