@@ -5,6 +5,7 @@
 #include "adept_collectives.h"
 #include "calibrate_options.h"
 #include "gnuplot.h"
+#include "load.h"
 #include "table.h"
 #include "plot.h"
 #include "report_fit.h"
