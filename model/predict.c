@@ -149,7 +149,7 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
     if (prof->mode == ADEPT_MODE_GENERATE && out->generation.answer_bound == ADEPT_BOUND_LAUNCH &&
         prof->execution != ADEPT_GRAPHS)
         warn(out,
-             "the GPU waits for the host %.0f %% of a token's time, as in PyTorch without CUDA graphs: servers of "
+             "a token waits for the host %.0f %% of its time, as in PyTorch without CUDA graphs: servers of "
              "language "
              "models replay graphs (execution graphs)",
              100.0 * out->generation.waits_s / out->tpot_s);

@@ -12,7 +12,7 @@ expect_ok predict llama-3-8b $generate --batch 8
 shows '^A batch of 8 queries, each of 512 tokens, answered by 64$'
 shows '^  each token .* bound by the host: it launches kernels one by one$'
 shows '^  cache .* 128 KiB for each token of a query$'
-shows 'the GPU waits for the host [0-9]+ % of a token.s time, .*execution graphs'
+shows 'a token waits for the host [0-9]+ % of its time, .*execution graphs'
 shows 'no measured generation is at hand: the error of time and energy as a whole is not known'
 shows 'calibrated with .*mode generate.*: the interval is widened'
 expect_ok predict llama-3-8b $generate --batch 8 --execution graphs
