@@ -5,6 +5,7 @@
 #include "adept_error.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* X(name, word, which of the kernel's hardware events) */
 #define ADEPT_COUNTER_LIST(X)                                                                                          \
@@ -25,19 +26,23 @@ const char *adept_counter_name(size_t counter);
 
 /** Zero-initialised: nothing is counted. */
 typedef struct adept_counters {
-    bool is_open, is_user_only; /* the kernel's work is not counted: it may not be */
-    int files[ADEPT_COUNTERS];  /* -1: this processor does not count it */
-    int memory[64];             /* of memory controllers: bytes read and written; the whole machine's */
+    bool is_open, is_user_only;         /* the kernel's work is not counted: it may not be */
+    int files[ADEPT_COUNTERS];          /* -1: this processor does not count it */
+    uint64_t before[ADEPT_COUNTERS][3]; /* of children before this one, with the times wanted and counted */
+    int memory[64];                     /* of memory controllers: bytes read and written; the whole machine's */
     double memory_scale_bytes[64];
     int n_memory;
 } adept_counters;
 
 /**
- * Count what this thread's next children do, from their exec on, and what they start.
+ * Count what this thread's next child does, from its exec on, and what it starts.
  * @param sysroot  as for sensors
  * @return ADEPT_E_IO: neither cycles nor instructions can be counted here; the message says why, and what would help
  */
 adept_status adept_counters_open(adept_counters *counters, const char *sysroot, adept_error *err);
+
+/** Behind a child that has ended, before the next: both count. */
+void adept_counters_next(adept_counters *counters);
 
 /** NAN: not counted. */
 typedef struct adept_counts {

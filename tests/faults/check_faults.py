@@ -140,7 +140,7 @@ ENDS = 42
 MEASURING = ("measure", "measure-counters", "measure-marks", "measure-samples", "measure-plot", "attribute-record", "attribute-record-bpf",
              "attribute-record-taskstats", "attribute-record-command", "sweep-drive")
 
-# Where a library that adept calls does not bear it. Each: what the stack shows, and why it stays.
+# Where a library that adept calls does not bear it. Each: what the stack or the complaint shows, and why it stays.
 KNOWN = [
     ("print_help", "glibc's argp drops text, or aborts"),
     ("take (options.c:?)", "the same in a Release build, which has no name of print_help()"),
@@ -150,6 +150,7 @@ KNOWN = [
     ("MHD_start_daemon_va", "libmicrohttpd 1.0 closes what it has, and says EBADF, not ENOMEM"),
     ("pthread_create", "it says EAGAIN, not ENOMEM, where it has no memory"),
     ("adept_nvml_open", "dlopen() fails; a note has what dlerror() says"),
+    ("thread-local data", "when `adept serve` is over, gnutls behind libmicrohttpd wants a thread's variables to tear down: glibc aborts"),
 ]
 
 
@@ -267,6 +268,8 @@ class Case:
             return "hangs"
         if result["code"] < 0 or result["code"] >= 128 and result["code"] != 130:
             return f"ends by signal ({result['code']})"
+        if "cannot allocate memory for thread-local data: ABORT" in result["err"]:
+            return "glibc has no thread-local data"
         if result.get("is_lost"):
             return f"exit {result['code']}, and the setting is lost: {result['err'][-200:]!r}"
         if result["code"] == self.good["code"]:
@@ -619,7 +622,7 @@ def main():
             bad = 0
             for n, kind, what, stack in complaints:
                 place = functions(options.adept, *stack)
-                reason = next((why for name, why in KNOWN if name in place), None)
+                reason = next((why for name, why in KNOWN if name in place + what), None)
                 if reason:
                     known[reason] += 1
                 else:

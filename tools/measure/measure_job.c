@@ -240,6 +240,7 @@ static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
 
     l->job = job;
     for (int64_t n = 0; n < o->repeat && !child->exit_status && !job->signal; n++) {
+        if (o->counters && n > 0) adept_counters_next(&job->counters);
         adept_status status = adept_child_start(child, o->words.words, &cli->err);
         cli->exit_code = child->exit_status;
         if (status != ADEPT_OK) return status;
