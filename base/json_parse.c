@@ -254,6 +254,12 @@ static bool parse_member(parser *p, cJSON *object)
     return cJSON_AddItemToArray(object, value);
 }
 
+static bool parse_item(parser *p, cJSON *array)
+{
+    cJSON *value = parse_value(p);
+    return value && cJSON_AddItemToArray(array, value);
+}
+
 /* Recursion is as deep as ADEPT_JSON_MAX_DEPTH. */
 static bool fill(parser *p, cJSON *container, char close)
 {
@@ -263,10 +269,7 @@ static bool fill(parser *p, cJSON *container, char close)
     skip_blanks(p);
     if (!take(p, close)) {
         do {
-            cJSON *value;
-            if (!(close == '}' ? parse_member(p, container)
-                               : (value = parse_value(p)) && cJSON_AddItemToArray(container, value)))
-                return false;
+            if (!(close == '}' ? parse_member : parse_item)(p, container)) return false;
             n++;
             skip_blanks(p);
         } while (take(p, ','));

@@ -122,6 +122,7 @@ adept_status adept_counters_open(adept_counters *c, const char *sysroot, adept_e
     return ADEPT_OK;
 }
 
+/* What was counted, with the times that it was wanted, and that it was. */
 static bool read_counter(uint64_t count[3], int file)
 {
     return file >= 0 && read(file, count, 3 * sizeof *count) == (ssize_t)(3 * sizeof *count);

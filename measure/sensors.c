@@ -327,10 +327,10 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
     }
     for (size_t i = 0; i < search->n_sensors; i++) {
         bool wanted = n_devices == 0;
-        for (size_t w = 0; w < n_devices; w++)
+        for (size_t w = 0; w < n_devices; w++) {
             wanted = wanted || is_called(search->sensors[i], devices[w]);
-        for (size_t w = 0; w < n_devices; w++)
             search->sensors[i]->is_named = search->sensors[i]->is_named || is_named(search->sensors[i], devices[w]);
+        }
         if (wanted)
             search->sensors[kept++] = search->sensors[i];
         else

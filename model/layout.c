@@ -536,7 +536,6 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
     return fmax(0.0, total_s - compute_s);
 }
 
-/* Memory of a GPU of a stage at its peak. */
 /* Is all of a stage's nth block computed again? */
 static bool is_again(const adept_mesh *m, int64_t nth)
 {
@@ -544,6 +543,7 @@ static bool is_again(const adept_mesh *m, int64_t nth)
            (m->recompute == ADEPT_RECOMPUTE_BLOCKS && nth < m->recompute_blocks);
 }
 
+/* Memory of a GPU of a stage at its peak. */
 static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, int32_t stage)
 {
     const adept_mesh *m = &x->mesh;

@@ -849,24 +849,22 @@ static void widen(double interval[2], double value, double other)
 #define WAITS_FOR_NO_HOST 0.5
 
 /* The ends of intervals move to where they are if the host is at the ends of its range. Power is the boards'. */
-static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *run, adept_checked_run *checked)
+static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *run,
+                          const adept_checked_run *checked)
 {
     adept_run room;
     if (adept_node_resolve(&run, &room, NULL) != ADEPT_OK) return; /* nor was the step predicted */
     const adept_host *host = plan->by_operator ? adept_host_of(run, plan->kernels.theta[ADEPT_OP_t_host_s]) : NULL;
     if (!host || plan->launches * host->high_s < WAITS_FOR_NO_HOST * e->step_time_s) return;
-    const double said_s = checked->row[ADEPT_ROW_HOST_S];
-    const bool was_plain = checked->plain;
-    checked->plain = false;
+    adept_checked_run at = *checked;
+    at.plain = false;
     for (int end = 0; end < 2; end++) {
         adept_step other;
-        checked->row[ADEPT_ROW_HOST_S] = end ? host->high_s : host->low_s;
-        adept_plan_step(&other, plan, checked);
+        at.row[ADEPT_ROW_HOST_S] = end ? host->high_s : host->low_s;
+        adept_plan_step(&other, plan, &at);
         widen(e->interval_time_s, e->step_time_s, other.step_s);
-        widen(e->interval_power_w, e->boards_power_w, checked->row[ADEPT_ROW_GPUS] * other.power_w);
+        widen(e->interval_power_w, e->boards_power_w, at.row[ADEPT_ROW_GPUS] * other.power_w);
     }
-    checked->row[ADEPT_ROW_HOST_S] = said_s;
-    checked->plain = was_plain;
 }
 
 void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_run *run)

@@ -43,8 +43,7 @@ extern const adept_options adept_rate_options_of;
 /** Look up the average price, where it is asked for. @return ADEPT_E_USAGE: there is none */
 adept_status adept_rates_check(adept_cli *cli, adept_job_spec *job);
 
-/** Parsers of options: of a grid (@param field  const adept_grid_intensity *); of a PUE, and of grams of CO2e per kWh
- * or a grid (@param record  an adept_job_spec). */
+/** Parsers of options: of a PUE, and of grams of CO2e per kWh or a zone (@param record  an adept_job_spec). */
 adept_status adept_option_carbon(adept_cli *cli, const char *option, char *text, void *record);
 adept_status adept_option_pue(adept_cli *cli, const char *option, char *text, void *record);
 

@@ -593,8 +593,8 @@ size_t adept_server_most_bytes(const char *method, const char *path, size_t most
 static size_t find_route(const adept_serve_request *r, const char **allow, adept_serve_problem *p)
 {
     const route *found = route_of(r->method, r->path);
-    const bool gets = route_of("GET", r->path), posts = route_of("POST", r->path);
     if (found) return (size_t)(found - routes);
+    const bool gets = route_of("GET", r->path), posts = route_of("POST", r->path);
     if (gets || posts) {
         *allow = gets && posts ? "GET, HEAD, POST" : gets ? "GET, HEAD" : "POST";
         adept_serve_refuse(p, ADEPT_SERVE_WRONG_METHOD, "%s is for %s", r->path, *allow);
