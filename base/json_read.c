@@ -147,13 +147,14 @@ void adept_json_check_keys(adept_json_reader *r, const cJSON *object, const char
 {
     if (r->status != ADEPT_OK) return; /* `object` may not be one */
     for (const cJSON *item = object->child; item; item = item->next) {
-        const char *near = NULL;
         size_t i = 0, distance = SIZE_MAX;
-        for (; i < n && strcmp(known[i], item->string) != 0; i++)
+        while (i < n && strcmp(known[i], item->string) != 0) i++;
+        if (i < n) continue;
+        const char *near = NULL;
+        for (i = 0; i < n; i++)
             if (adept_is_nearer(&distance, item->string, known[i])) near = known[i];
-        if (i == n)
-            adept_json_fail(r, "unknown key \"%.80s\"%s%s%s%s", item->string, where, near ? "; did you mean \"" : "",
-                            near ? near : "", near ? "\"?" : "");
+        adept_json_fail(r, "unknown key \"%.80s\"%s%s%s%s", item->string, where, near ? "; did you mean \"" : "",
+                        near ? near : "", near ? "\"?" : "");
     }
 }
 

@@ -331,6 +331,14 @@ import json, sys
 [region] = json.load(open(sys.argv[1]))["regions"]
 assert region["count"] == 3 and [region["time_s"][key] for key in ("total", "least", "most")] == [7, 1, 3], region
 CHECK
+# threads write when they can, whenever it was: 1 to 2, 3 to 4, 5 to 5.5 and 6 to 8
+measure --json -- sh -c 'printf "%s step\n" "1 begin" "3 begin" "2 end" "4 end" "6 begin" "5 begin" "8 end" "5.5 end" >>"$ADEPT_MARKS"'
+ends 0 "of marks that are written late"
+"$python" - "$work/out" <<'CHECK' || fail "marks that are written late: $(cat "$work/out")"
+import json, sys
+[region] = json.load(open(sys.argv[1]))["regions"]
+assert region["count"] == 4 and [region["time_s"][key] for key in ("total", "least", "most")] == [4.5, 0.5, 2], region
+CHECK
 measure -- sh -c 'printf "%s step\n" "1 7 begin" "2 8 end" >>"$ADEPT_MARKS"'
 ends 3 "of another process's end"
 says "$work/err" ':2: no mark .* or an end without a begin'

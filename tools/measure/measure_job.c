@@ -104,25 +104,30 @@ typedef struct mark_list {
 static bool begin_mark(mark_list *m, double time_s, double process, const char *name)
 {
     open_mark *open = adept_grow(m->open, &m->capacity, m->n + 1, sizeof *open);
-    size_t region = adept_recording_add_region(m->recording, name, time_s, NAN);
+    size_t n, at = m->n, region = adept_recording_add_region(m->recording, name, time_s, NAN);
 
     if (open) m->open = open;
     m->no_memory = !open || region == SIZE_MAX;
     if (m->no_memory) return false;
-    open[m->n++] = (open_mark){region, process};
+    const adept_region *regions = adept_recording_regions(m->recording, &n);
+    while (at > 0 && regions[open[at - 1].region].begin_s > time_s) at--;
+    memmove(&open[at + 1], &open[at], (m->n++ - at) * sizeof *open);
+    open[at] = (open_mark){region, process};
     return true;
 }
 
-/* Ends the last region of that name that the process has open: processes are in the same region at the same time. None
- * ends before it began. */
+/* Ends the last region of that name that the process had open by then: processes and threads are in the same region at
+ * the same time, and the line of a thread that is held up stands behind those of later times. */
 static bool end_mark(mark_list *m, double time_s, double process, const char *name)
 {
     size_t n, i = m->n;
     const adept_region *regions = adept_recording_regions(m->recording, &n);
 
-    while (i > 0 && (m->open[i - 1].process != process || strcmp(regions[m->open[i - 1].region].name, name) != 0))
-        i--;
-    if (i == 0 || time_s < regions[m->open[i - 1].region].begin_s) return false;
+    for (; i > 0; i--) {
+        const adept_region *region = &regions[m->open[i - 1].region];
+        if (m->open[i - 1].process == process && region->begin_s <= time_s && strcmp(region->name, name) == 0) break;
+    }
+    if (i == 0) return false;
     adept_recording_leave_at(m->recording, m->open[i - 1].region, time_s);
     memmove(&m->open[i - 1], &m->open[i], (m->n - i) * sizeof *m->open);
     m->n--;
