@@ -1,5 +1,5 @@
-/* Where gcc's LeakSanitizer looks for pointers: in the variables of each library but libasan itself. By itself it looks
- * through those too: 5.6 MB of tables that keep nothing of the program's, and whose pages each start would have to touch.
+/* Where gcc's LeakSanitizer looks for pointers: in the variables of each library but libasan itself. Left to itself, it
+ * looks through those too: 5.6 MB of tables that keep nothing of the program's, whose pages each start would touch.
  * Linked into every program of a sanitized build (CMakeLists.txt). */
 #define _GNU_SOURCE
 #include <link.h>

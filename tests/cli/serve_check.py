@@ -342,10 +342,7 @@ check(all(row["Score"] == 0 for row in extender.scores(f"http://127.0.0.1:{port}
 
 for schema, url, rest in [("PredictRequest", "/v1/predict", run), ("ChooseRequest", "/v1/choose", {**run, "options": [{}]}),
                           ("PlanRequest", "/v1/plan", {**run, "gpus": 2, "global_batch": 4}), ("MixRequest", "/v1/mix", mixed)]:
-    for key in description["components"]["schemas"][schema]["properties"]:
-        body = dict(rest)
-        body.setdefault(key, None)
-        expect(200, "POST", url, body)
+    expect(200, "POST", url, {**dict.fromkeys(description["components"]["schemas"][schema]["properties"]), **rest})
 check(expect(200, "POST", "/v1/choose", {**run, "options": [{}], "goal": {k: None for k in description["components"]["schemas"]["Goal"]["properties"]}})
       ["best"] == 0, "all keys of a goal")
 
