@@ -168,13 +168,6 @@ static void try_all(searcher *t, adept_run run, int64_t pp, int64_t replicas)
     }
 }
 
-static bool has_experts(const adept_profile *p)
-{
-    for (size_t i = 0; i < p->program.n_kinds; i++)
-        if (strstr(p->program.kinds[i].op, "grouped_mm")) return true;
-    return false;
-}
-
 static adept_status check_time(const adept_layout_search *s, adept_error *err)
 {
     if (s->end_ns == 0 || adept_clock_ns() < s->end_ns) return ADEPT_OK;
@@ -243,7 +236,7 @@ static adept_status walk(searcher *t, adept_error *err)
     const int64_t gpus = s->run.gpus > 0 ? s->run.gpus : 1;
     t->unit = 0;
     for (t->profile = 0; t->profile < s->n_profiles; t->profile++) {
-        const bool experts = has_experts(s->profiles[t->profile]);
+        const bool experts = adept_program_has_experts(&s->profiles[t->profile]->program);
         for (int64_t tp = 1; tp <= gpus && tp <= 16; tp *= 2) {
             for (int64_t cp = 1; cp <= gpus / tp && cp <= 8; cp *= 2) {
                 for (int64_t ep = 1; ep <= (experts ? gpus / tp : 1); ep *= 2) {
@@ -299,10 +292,10 @@ static adept_status walk_generations(searcher *t, adept_error *err)
 {
     adept_layout_search *s = t->s;
     const int64_t gpus = s->run.gpus, n_limits = s->n_limits > 1 ? s->n_limits : 1;
-    const bool experts = has_experts(s->profiles[0]);
     adept_error first = {0};
     adept_status status = ADEPT_OK;
     for (t->profile = 0; t->profile < s->n_profiles; t->profile++) {
+        const bool experts = adept_program_has_experts(&s->profiles[t->profile]->program);
         const double too_large = s->too_large, searched = s->searched;
         for (int64_t tp = 1; tp <= gpus && tp <= 16; tp *= 2) {
             for (int64_t pp = 1; pp <= gpus / tp && pp <= ADEPT_MOST_STAGES; pp++) {

@@ -233,8 +233,9 @@ adept_layout_rates adept_layout_rates_of(const adept_job_spec *job, adept_layout
 
 static int by_value(const void *a, const void *b)
 {
-    const double x = ((const adept_planned_layout *)a)->value, y = ((const adept_planned_layout *)b)->value;
-    return (x > y) - (x < y);
+    const adept_planned_layout *x = a, *y = b;
+    if (x->value != y->value) return (x->value > y->value) - (x->value < y->value);
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 static bool is_late(const adept_layout_question *q)
@@ -260,9 +261,36 @@ static adept_status predict_found(adept_planned_layout *p, bool *possible, const
     *possible = status == ADEPT_OK && p->layout.prediction.memory.fits;
     const double step_s = p->layout.prediction.step_time_s, energy_j = p->layout.boards_power_w * step_s;
     p->profile = l->profile;
+    p->number = l->number;
     p->power_limit_w = q->n_limits > 1 ? l->run.power_limit_w : 0.0;
     p->cost = priced ? adept_layout_cost(rates, &p->layout, step_s, energy_j) : NAN;
     p->value = adept_layout_value(&p->layout, q->minimise, rates);
+    return ADEPT_OK;
+}
+
+/* One of the search, with the numbers that it is predicted with. */
+static void keep_on_front(adept_layout_search *s, const adept_found_layout *found, const adept_planned_layout *l)
+{
+    adept_found_layout exact = *found;
+    exact.step_time_s = l->layout.prediction.step_time_s;
+    exact.energy_step_j = l->layout.prediction.energy_step_j;
+    exact.peak_bytes = l->layout.prediction.memory.peak_bytes;
+    adept_layouts_keep(s, &exact, ADEPT_LAYOUTS_FRONT);
+}
+
+/* What the search's closed forms have on the front, predicted as the best are. Those are there already.
+ * @param found  n of them */
+static adept_status predict_front(adept_layout_answer *a, const adept_layout_question *q,
+                                  const adept_found_layout *found, size_t n, adept_error *err)
+{
+    adept_planned_layout *own = &a->best[a->n_best];
+    for (size_t i = 0; i < n; i++) {
+        bool possible;
+        if (is_late(q)) return too_late(err);
+        adept_status status = predict_found(own, &possible, &found[i], a, q, err);
+        if (status != ADEPT_OK) return status;
+        if (possible) keep_on_front(&a->search, &found[i], own);
+    }
     return ADEPT_OK;
 }
 
@@ -291,20 +319,29 @@ static adept_status find_safe(adept_layout_answer *a, const adept_layout_questio
 
 static adept_status predict_best(adept_layout_answer *a, const adept_layout_question *q, adept_error *err)
 {
-    /* exact numbers may change their order */
-    const adept_layout_search *s = &a->search;
-    size_t most = 2 * (size_t)q->top < s->n_best ? 2 * (size_t)q->top : s->n_best;
+    /* exact numbers may change their order, and who is on the front; a generation's are exact already */
+    adept_layout_search *s = &a->search;
+    const bool steps = q->config->mode != ADEPT_MODE_GENERATE;
+    size_t most = 2 * (size_t)q->top < s->n_best ? 2 * (size_t)q->top : s->n_best, n_front = steps ? s->n_front : 0;
+    adept_found_layout *front = malloc((n_front + 1) * sizeof *front);
     a->best = calloc(most + 1, sizeof *a->best);
-    if (!a->best) return adept_no_memory(err, "layouts");
-    for (size_t i = 0; i < most; i++) {
-        bool possible;
-        if (i > 0 && is_late(q)) return too_late(err);
-        adept_status status = predict_found(&a->best[a->n_best], &possible, &s->best[i], a, q, err);
-        if (status != ADEPT_OK) return status;
+    adept_status status = front && a->best ? ADEPT_OK : adept_no_memory(err, "layouts");
+    if (status == ADEPT_OK && steps) {
+        memcpy(front, s->front, n_front * sizeof *front);
+        s->n_front = 0;
+    }
+    for (size_t i = 0; i < most && status == ADEPT_OK; i++) {
+        bool possible = false;
+        adept_planned_layout *own = &a->best[a->n_best];
+        status = i > 0 && is_late(q) ? too_late(err) : predict_found(own, &possible, &s->best[i], a, q, err);
+        if (status == ADEPT_OK && possible && steps) keep_on_front(s, &s->best[i], own);
         a->n_best += possible;
     }
+    if (status == ADEPT_OK) status = predict_front(a, q, front, n_front, err);
+    free(front);
+    if (status != ADEPT_OK) return status;
     qsort(a->best, a->n_best, sizeof *a->best, by_value);
-    adept_status status = find_safe(a, q, err);
+    status = find_safe(a, q, err);
     if (a->n_best > (size_t)q->top) a->n_best = (size_t)q->top;
     return status;
 }

@@ -319,6 +319,41 @@ static adept_status add_item(adept_sweep_axis *axis, char *item, adept_error *er
     return status == ADEPT_OK ? add_number(axis, number, relative, err) : status;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_word(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A value that is there twice would be two equal points. */
+static adept_status check_repeated(const adept_sweep_axis *axis, adept_error *err)
+{
+    int (*const order)(const void *, const void *) = axis->words ? by_word : by_number;
+    const size_t size = axis->words ? sizeof *axis->words : sizeof *axis->numbers;
+    char *sorted = malloc((axis->n + 1) * size);
+    adept_status status = ADEPT_OK;
+    if (!sorted) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory for %zu values", axis->key, axis->n);
+    if (axis->n > 0) memcpy(sorted, axis->words ? (const void *)axis->words : axis->numbers, axis->n * size);
+    qsort(sorted, axis->n, size, order);
+    for (size_t i = 1; i < axis->n && status == ADEPT_OK; i++) {
+        char *const value = sorted + i * size;
+        char text[80];
+        adept_sweep_axis one = *axis;
+        if (order(value - size, value) != 0) continue;
+        if (axis->words) one.words = (char **)(void *)value;
+        else one.numbers = (double *)(void *)value;
+        adept_sweep_print_value(text, sizeof text, &one, 0);
+        status = adept_error_set(err, ADEPT_E_USAGE, "%s: %s is given twice", axis->key, text);
+    }
+    free(sorted);
+    return status;
+}
+
 adept_status adept_sweep_axis_parse(adept_sweep_axis *out, const char *text, adept_error *err)
 {
     adept_sweep_axis axis = {.n = 0};
@@ -334,6 +369,7 @@ adept_status adept_sweep_axis_parse(adept_sweep_axis *out, const char *text, ade
         item = comma ? comma + 1 : NULL;
     }
     free(values);
+    if (status == ADEPT_OK) status = check_repeated(&axis, err);
     if (status == ADEPT_OK)
         *out = axis;
     else

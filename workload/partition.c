@@ -112,9 +112,22 @@ static bool is_embedding(const partitioner *t, const adept_program_operator *o)
     return is_called(kind_of(t, o)->op, "embedding");
 }
 
+/* Each group of rows by a matrix of its own. */
+static bool is_of_experts(const adept_program_kind *kind)
+{
+    return is_called(kind->op, "grouped_mm");
+}
+
+bool adept_program_has_experts(const adept_program *program)
+{
+    for (size_t i = 0; i < program->n_kinds; i++)
+        if (is_of_experts(&program->kinds[i])) return true;
+    return false;
+}
+
 static bool is_grouped(const partitioner *t, const adept_program_operator *o)
 {
-    return is_called(kind_of(t, o)->op, "grouped_mm");
+    return is_of_experts(kind_of(t, o));
 }
 
 /* The activations that a product takes: its first operand that is no weight. */

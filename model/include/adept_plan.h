@@ -63,7 +63,8 @@ ADEPT_API void adept_plan_family_free(adept_plan_family *family); /* NULL allowe
 /**
  * The plan of a GPU, with the bits of adept_plan_new().
  * @param out   borrowed: until the next call
- * @param hw    borrowed: until the next call; may be the same address with other numbers
+ * @param hw    borrowed: until the next call, its tiles until the family is freed; may be the same address with other
+ *              numbers
  * @return as adept_plan_new()
  */
 ADEPT_API adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *family,

@@ -146,6 +146,17 @@ run predict "$mlp" --gpu a100 --batch $((most + 1)) --check-fit --json
 checks=$((checks + 1))
 [ "$rc" -eq 7 ] && grep -q '"fits":[[:space:]]*false' "$work/out" && grep -q 'adept: the step does not fit: 40' "$work/err" || fail "a batch of $((most + 1)): exit code $rc"
 expect_error 7 'not even a batch of 1 fits' predict llama-3-8b --gpu t4 --batch max
+for option in batch batch_size micro-batch; do
+    expect_ok explain "$mlp" --gpu a100 --$option max --json
+    shows "\"batch_size\":[[:space:]]*$most,"
+    expect_error 2 "--(micro-)?batch max is for predict, explain and report" profile "$mlp" --$option max
+done
+expect_ok report "$mlp" --gpu a100 --batch max -o "$work/most.html"
+grep -q "\"batch_size\":$most," "$work/most.html" || fail 'the page of the largest batch'
+checks=$((checks + 1))
+expect_error 7 'not even a batch of 1 fits' explain llama-3-8b --gpu t4 --batch max
+expect_error 2 'batch max is for predict' diff "$mlp" "$mlp" --gpu a100 --batch max
+expect_error 2 'plan tries micro-batches itself' plan "$mlp" --gpu a100 --gpus 2 --global-batch 8 --batch max
 expect_error 2 "'maxx'" predict "$mlp" --gpu a100 --batch maxx
 expect_error 2 'GPUs that have the whole model' predict llama-3-8b --gpu h100 --gpus 8 --tp 8 --batch max
 # rows by module and operator: their times are the pass, and a module's rows are its row

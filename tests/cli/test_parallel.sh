@@ -220,6 +220,9 @@ json 'the best fit, in order, and none is better than the front' 'len(plan["layo
     all(l["fits"] and l["layout"]["gpus"] == 16 and l["layout"]["global_batch"] == 32 for l in plan["layouts"]) and
     [l["step_time_s"] for l in plan["layouts"]] == sorted(l["step_time_s"] for l in plan["layouts"]) and
     all(a["step_time_s"] < b["step_time_s"] and a["energy_step_j"] > b["energy_step_j"] for a, b in zip(plan["front"], plan["front"][1:]))' 2>/dev/null
+json 'a layout has one number: the front is of the numbers that the best have' 'all(f["peak_bytes"] > 0 for f in plan["front"]) and
+    (plan["front"][0]["step_time_s"], plan["front"][0]["energy_step_j"]) == min((l["step_time_s"], l["energy_step_j"]) for l in plan["layouts"]) and
+    all(any(f["step_time_s"] <= l["step_time_s"] and f["energy_step_j"] <= l["energy_step_j"] for f in plan["front"]) for l in plan["layouts"])'
 # shellcheck disable=SC2086
 expect_ok plan "$m" $on --gpus 16 --global-batch 32 --minimise energy --within 5 --top 3
 shows '^The best by energy$'
@@ -279,6 +282,8 @@ done
     json 'without prices in GPU hours' 'all(near(l["cost"], l["step_time_s"] / 3600 * 16) for l in hours["layouts"])'
     # ---- power limits
     expect_ok plan "$m" $on --gpus 16 --global-batch 32 --minimise energy --limits 6 --json && keep limits
+    json 'the first of the front is what predict says' 'limits["front"][-1]["energy_step_j"] == limits["layouts"][0]["energy_step_j"] and
+        limits["front"][-1]["power_limit_w"] == limits["layouts"][0]["power_limit_w"]'
     json 'a limit of least energy, and what predict says of it' 'limits["layouts"][0]["power_limit_w"] < 700 and
         limits["layouts"][0]["energy_step_j"] < 0.95 * plan["layouts"][0]["energy_step_j"] and len(limits["front"]) > 2 and
         len({l["power_limit_w"] for l in limits["front"]}) > 2 and

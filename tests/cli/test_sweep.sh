@@ -144,6 +144,13 @@ expect_error 2 'cannot be relative \(x2\)' sweep "$profile" --gpu a100 --vary ba
 expect_error 2 'not a whole number below 9e\+15' sweep "$profile" --gpu a100 --vary batch=9007199254740992
 expect_error 2 'internode_latency_s: 0 is not above 0' sweep "$profile" --gpu a100 --gpus 4 --vary internode_latency_s=0
 expect_error 2 'given twice' sweep "$profile" --gpu a100 --vary gpus=1 --vary gpus=2
+expect_error 2 'batch: 8 is given twice' sweep "$profile" --gpu a100 --vary batch=8,16,8
+expect_error 2 'gpus: 3 is given twice' sweep "$profile" --gpu a100 --vary gpus=1:4:1,3
+expect_error 2 'power_limit_w: x0.5 is given twice' sweep "$profile" --gpu a100 --vary power_limit_w=x0.5,x1,x0.5
+expect_error 2 'power_limit_w: edp-optimal is given twice' sweep "$profile" --gpu a100 --vary power_limit_w=edp-optimal,200,edp-optimal
+expect_error 2 'gpu: h100 is given twice' sweep "$profile" --vary gpu=h100,a100,h100
+expect_error 2 'precision: bf16 is given twice' sweep "$profile" --gpu a100 --vary precision=bf16,bf16
+expect_error 2 'batch max is for predict, explain and report' sweep "$profile" --gpu a100 --batch max --vary gpus=1,2
 expect_error 2 'not one of fp32' sweep "$profile" --gpu a100 --vary precision=fp31
 # How it runs: each point is what predict says of those options, and only graphs do not depend on the host.
 expect_ok sweep "$profile" --gpu a100 --vary execution=eager,graphs,compile --vary host_launch_s=1e-5,2e-4 --csv

@@ -47,6 +47,8 @@ static adept_status check(adept_cli *cli, void *record)
     const adept_run *run = &o->step.where.run;
     const adept_job_spec *job = &o->rates;
     const bool kwh = job->price_is_average || !isnan(job->price_per_kwh);
+    if (o->step.workload.config.batch_size == ADEPT_LARGEST_BATCH)
+        return adept_cli_usage(cli, "--batch max is for predict, explain and report: plan tries micro-batches itself");
     if (run->gpus < 1) return adept_cli_usage(cli, "--gpus is missing: how many GPUs there are");
     if (run->global_batch < 1 && !generates(o))
         return adept_cli_usage(cli, "--global-batch is missing: how many samples a step has");
@@ -317,7 +319,7 @@ static adept_status print_text(adept_cli *cli, const adept_layout_answer *a, con
     if (status != ADEPT_OK) return status;
     if (s->unbounded.value > 0.0 && s->unbounded.number != s->best[0].number) print_unbounded(a);
     puts(generates(o) ? "\nTime and joules of a token: none is better in both"
-                      : "\nTime and joules: none is better in both (by the search's closed forms)");
+                      : "\nTime and joules: none is better in both");
     for (size_t i = 0; i < s->n_front && i < (size_t)o->top; i++)
         print_found(a, &s->front[i]);
     return print_flags(cli, a, o);

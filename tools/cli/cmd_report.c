@@ -80,14 +80,15 @@ static adept_status put_prediction(adept_cli *cli, char **json, char title[256],
     return status;
 }
 
-static adept_status predict(adept_cli *cli, char **json, char title[256], const report_options *o)
+static adept_status predict(adept_cli *cli, char **json, char title[256], report_options *o)
 {
     static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
     adept_predicted_step step = {0};
     adept_explanation *x = calloc(1, sizeof *x);
 
     if (!x) return adept_cli_no_memory(cli);
-    adept_status status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &by_layer);
+    adept_status status = adept_step_find_batch(cli, &o->step, &o->job);
+    if (status == ADEPT_OK) status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &by_layer);
     const bool shared = status == ADEPT_OK && step.layout && !step.layout->mesh.plain;
     if (status == ADEPT_OK && !shared) status = adept_explain(cli, x, &step);
     if (status == ADEPT_OK) status = put_prediction(cli, json, title, &step, shared ? NULL : x);
@@ -113,7 +114,7 @@ static adept_status print_written(adept_cli *cli, const char *output, bool as_js
 
 static adept_status report(adept_cli *cli, void *options)
 {
-    const report_options *o = options;
+    report_options *o = options;
     char *json = NULL, title[256];
     size_t size = 0;
     adept_status status = predict(cli, &json, title, o);

@@ -138,6 +138,13 @@ static adept_status parse_operators(adept_cli *cli, const char *option, char *pa
     return r.status;
 }
 
+adept_status adept_option_batch(adept_cli *cli, const char *option, char *text, void *field)
+{
+    const adept_option_row number = {option + strspn(option, "-"), "N", 2, NULL, ADEPT_OPT_COUNT, .low = 1};
+    if (strcmp(text, "max") != 0) return adept_option_take(cli, &number, field, text);
+    return adept_cli_usage(cli, "%s max is for predict, explain and report: a number is needed here", option);
+}
+
 static void release_operators(void *record)
 {
     adept_workload_options *o = record;
@@ -155,11 +162,13 @@ static const adept_option_row rows[] = {
      "NAME=VALUE gives an input, or a part of it, by name: n=3, on=true, batch.ids=i64:BxS, xs=3x8x8,3x10x12. Default: "
      "what the file stores",
      ADEPT_OPT_PARSED, .parse = parse_input},
+    {"batch", "N", 2, NULL, ADEPT_OPT_PARSED, .at = AT(config.batch_size), .parse = adept_option_batch,
+     .also = "batch_size"},
 #define X(name, ...) ADEPT_FIELD_OPTION(2, AT(config.name), AT(config.given[ADEPT_FIELD_##name]), name, __VA_ARGS__)
     ADEPT_WORKLOAD_FIELDS(X)
 #undef X
-        {"micro-batch", "N", 2, "The same as --batch: samples of one replica of the model and pass", ADEPT_OPT_COUNT,
-         .at = AT(config.batch_size), .low = 1, .expert = true},
+        {"micro-batch", "N", 2, "The same as --batch: samples of one replica of the model and pass", ADEPT_OPT_PARSED,
+         .at = AT(config.batch_size), .parse = adept_option_batch, .expert = true},
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported), .expert = true},

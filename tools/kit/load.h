@@ -22,6 +22,8 @@ typedef struct adept_workload_options {
 
 /** Group 2 of a command's help. */
 extern const adept_options adept_workload_options_of;
+/** Parser of --batch where there is no "max": refused by a sentence. @param field  int64_t */
+adept_status adept_option_batch(adept_cli *cli, const char *option, char *text, void *field);
 
 /**
  * Import a model file or a bundled model by its name, or read the graph of a profile that `adept profile -o` wrote.

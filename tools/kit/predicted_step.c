@@ -3,6 +3,22 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* A number, or "max", which commands of one step take: adept_step_find_batch(). */
+static adept_status parse_batch(adept_cli *cli, const char *option, char *text, void *field)
+{
+    if (strcmp(text, "max") != 0) return adept_option_batch(cli, option, text, field);
+    *(int64_t *)field = ADEPT_LARGEST_BATCH;
+    return ADEPT_OK;
+}
+
+#define BATCH offsetof(adept_step_options, workload.config.batch_size)
+static const adept_option_row rows[] = {
+    {"batch", "N", 2, NULL, ADEPT_OPT_PARSED, .at = BATCH, .parse = parse_batch, .also = "batch_size"},
+    {"micro-batch", "N", 2, NULL, ADEPT_OPT_PARSED, .at = BATCH, .parse = parse_batch},
+    {0},
+};
 
 static adept_status check_step(adept_cli *cli, void *record)
 {
@@ -10,6 +26,7 @@ static adept_status check_step(adept_cli *cli, void *record)
 }
 
 const adept_options adept_step_options_of = {
+    .rows = rows,
     .check = check_step,
     .parts = {{&adept_workload_options_of, offsetof(adept_step_options, workload)},
               {&adept_run_options_of, offsetof(adept_step_options, where)},
@@ -177,6 +194,22 @@ adept_status adept_largest_batch(int64_t *batch, adept_predicted_step *s, adept_
     }
     *batch = low;
     return ADEPT_OK;
+}
+
+adept_status adept_step_find_batch(adept_cli *cli, adept_step_options *o, const adept_job_spec *job)
+{
+    static const adept_grouping none = {.given = false};
+    adept_predicted_step step = {0};
+    int64_t *batch = &o->workload.config.batch_size;
+    if (*batch != ADEPT_LARGEST_BATCH) return ADEPT_OK;
+    *batch = 0;
+    adept_status status = adept_predicted_step_make(cli, &step, o, job, &none);
+    if (status == ADEPT_OK) status = adept_largest_batch(batch, &step, &cli->err);
+    if (status == ADEPT_OK && *batch == 0)
+        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "--batch max: not even a batch of 1 fits the memory of %s",
+                                 step.hw->name);
+    adept_predicted_step_free(&step);
+    return status;
 }
 
 void adept_predicted_step_free(adept_predicted_step *s)

@@ -14,6 +14,7 @@ typedef struct adept_step_options {
 } adept_step_options;
 
 extern const adept_options adept_step_options_of;
+#define ADEPT_LARGEST_BATCH INT64_MAX /* "--batch max" */
 
 /** A predicted step, and what it is of: what predict, explain and report begin with. */
 typedef struct adept_predicted_step {
@@ -53,6 +54,10 @@ adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_ste
  *  @param batch  0: not even 1 fits
  *  @return ADEPT_E_USAGE where a file's batch is fixed, and of a layout */
 adept_status adept_largest_batch(int64_t *batch, adept_predicted_step *step, adept_error *err);
+/** What --batch max asks for, in its place; nothing where a number is said. The step is predicted as it stands in the
+ * file first. @param job  as of adept_predicted_step_make()
+ *  @return as adept_largest_batch(); ADEPT_E_CHECK where not even a batch of 1 fits */
+adept_status adept_step_find_batch(adept_cli *cli, adept_step_options *o, const adept_job_spec *job);
 void adept_predicted_step_free(adept_predicted_step *step);
 
 #endif

@@ -34,12 +34,13 @@ static const adept_option_row rows[] = {
 static adept_status explain(adept_cli *cli, void *options)
 {
     static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER, .given = true};
-    const explain_options *o = options;
+    explain_options *o = options;
     adept_predicted_step step = {0};
     adept_explanation *x = calloc(1, sizeof *x);
 
     if (!x) return adept_cli_no_memory(cli);
-    adept_status status = adept_predicted_step_make(cli, &step, &o->step, NULL, &by_layer);
+    adept_status status = adept_step_find_batch(cli, &o->step, NULL);
+    if (status == ADEPT_OK) status = adept_predicted_step_make(cli, &step, &o->step, NULL, &by_layer);
     if (status == ADEPT_OK && step.layout && !step.layout->mesh.plain && o->all)
         status = adept_cli_usage(cli, "--all: there are no elasticities of a layout");
     if (status == ADEPT_OK) status = adept_explain(cli, x, &step);

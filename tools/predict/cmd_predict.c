@@ -34,18 +34,6 @@ static adept_status check(adept_cli *cli, void *record)
     return ADEPT_OK;
 }
 
-#define LARGEST_BATCH INT64_MAX
-
-/* Of --batch, whose help stands with the other words of a workload: a number, or "max". */
-static adept_status parse_batch(adept_cli *cli, const char *option, char *text, void *field)
-{
-    static const adept_option_row number = {"batch", "N", 2, NULL, ADEPT_OPT_COUNT, .low = 1};
-    (void)option;
-    if (strcmp(text, "max") != 0) return adept_option_take(cli, &number, field, text);
-    *(int64_t *)field = LARGEST_BATCH;
-    return ADEPT_OK;
-}
-
 static const adept_option_row rows[] = {
     {"label", "FILE.md|FILE.json", 3,
      "Write an energy label of the job for a model card, as Markdown or as JSON by the file's name; .cdx.json and "
@@ -59,7 +47,6 @@ static const adept_option_row rows[] = {
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"check-fit", NULL, 4, "Exit with 7 if the step does not fit the memory of the GPU", ADEPT_OPT_FLAG,
      .at = AT(check_fit)},
-    {"batch", "N", 2, NULL, ADEPT_OPT_PARSED, .at = AT(step.workload.config.batch_size), .parse = parse_batch},
     {0},
 };
 
@@ -147,28 +134,12 @@ static adept_status print(adept_cli *cli, adept_predicted_step *s, const adept_m
     return status == ADEPT_OK && mix->n_rows > 0 ? adept_mix_print(cli, stdout, mix, s) : status;
 }
 
-/* --batch max: predicted as it stands in the file first, then with the largest batch that fits. */
-static adept_status find_batch(adept_cli *cli, predict_options *o)
-{
-    adept_predicted_step step = {0};
-    int64_t *batch = &o->step.workload.config.batch_size;
-
-    *batch = 0;
-    adept_status status = adept_predicted_step_make(cli, &step, &o->step, NULL, &o->grouping);
-    if (status == ADEPT_OK) status = adept_largest_batch(batch, &step, &cli->err);
-    if (status == ADEPT_OK && *batch == 0)
-        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "--batch max: not even a batch of 1 fits the memory of %s",
-                                 step.hw->name);
-    adept_predicted_step_free(&step);
-    return status;
-}
-
 static adept_status predict(adept_cli *cli, void *options)
 {
     predict_options *o = options;
     adept_predicted_step step = {0};
     adept_mix_answer mix = {0};
-    adept_status status = o->step.workload.config.batch_size == LARGEST_BATCH ? find_batch(cli, o) : ADEPT_OK;
+    adept_status status = adept_step_find_batch(cli, &o->step, &o->job);
 
     if (status == ADEPT_OK && o->mix.path)
         status = adept_mix_begin(cli, &mix, &o->step.workload.config, &o->mix, false);

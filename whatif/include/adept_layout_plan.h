@@ -38,6 +38,7 @@ adept_layout_rates adept_layout_rates_of(const adept_job_spec *job, adept_layout
 typedef struct adept_planned_layout {
     adept_layout_prediction layout;
     size_t profile;       /* of the search's */
+    int64_t number;       /* of the search's */
     double power_limit_w; /* that was chosen; 0: none was */
     double cost, value;   /* of a step; NAN: without rates */
 } adept_planned_layout;

@@ -78,6 +78,8 @@ typedef struct adept_partition {
     const char *whole;     /* the first of those not, NULL: none */
 } adept_partition;
 
+/** Has it products of experts, which expert parallel GPUs can share? No allocation, thread-safe. */
+ADEPT_API bool adept_program_has_experts(const adept_program *program);
 /** @return ADEPT_E_USAGE naming operator and module of what cannot be split as asked; ADEPT_E_NOMEM.
  * adept_partition_free() whatever it is. */
 ADEPT_API adept_status adept_partition_new(adept_partition *out, const adept_profile *profile, const adept_mesh *mesh,
