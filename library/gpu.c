@@ -68,5 +68,6 @@ void adept_gpu_describe(adept_gpu_info *out, const adept_gpu *gpu)
         .power_limit_min_w = hw->specs.power_limit_min_w,
         .power_limit_max_w = hw->specs.power_limit_max_w,
         .idle_w = hw->specs.idle_w,
+        .taken = hw->taken,
     };
 }

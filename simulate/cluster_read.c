@@ -20,6 +20,7 @@ static void describe_type(cluster_reader *c, adept_gpu_type *type, const cJSON *
     adept_json_reader *r = &c->file.reader;
     adept_gpu_info sheet = {.name = "", .idle_w = NAN, .tdp_w = NAN};
     if (gpu) adept_gpu_describe(&sheet, gpu);
+    if (sheet.taken) adept_notes_add(c->notes, "%s", sheet.taken);
     adept_input_known(r, own, "idle_w tdp_w");
     type->tdp_w = adept_input_number(r, own, "tdp_w", isnan(sheet.tdp_w) ? INFINITY : sheet.tdp_w, 1, MOST_W);
     double idle_w = adept_input_number(r, own, "idle_w", isnan(sheet.idle_w) ? -1 : sheet.idle_w, 0, type->tdp_w);

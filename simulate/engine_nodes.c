@@ -116,25 +116,46 @@ bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option)
 
 /* ---------------------------------------------------------------- which GPUs -------------------------------------- */
 
-/* Which GPUs a placement that fits would get: on the tightest node that has room, or else on whole idle nodes, the
- * largest first. NULL: memory is out */
-static adept_allocation *pick(const adept_engine *e, const adept_job_option *option, size_t *n)
+/* The tightest node that has room for all; NONE */
+static size_t tightest(const adept_engine *e, const adept_job_option *option)
 {
     size_t node = NONE;
-    int left = option->gpus;
 
     for (int idle = option->gpus; node == NONE && idle <= e->most_gpus; idle++)
         node = list_of(e, option->type, idle)->first;
+    return node;
+}
+
+/* The wholly idle nodes of a type, the largest first. @param node  the one before; NONE: the first is asked for
+ * @return NONE: there are no more */
+static size_t next_whole(const adept_engine *e, size_t type, size_t node)
+{
+    int idle = node == NONE ? e->most_gpus : e->nodes[node].idle;
+
+    node = node == NONE ? list_of(e, type, idle)->first : e->nodes[node].next;
+    while (node == NONE || node_of(e, node)->gpus != idle) {
+        if (node == NONE && --idle == 0) return NONE;
+        node = node == NONE ? list_of(e, type, idle)->first : e->nodes[node].next;
+    }
+    return node;
+}
+
+/* Which GPUs a placement that fits would get: on the tightest node that has room, or else on whole idle nodes. NULL:
+ * memory is out */
+static adept_allocation *pick(const adept_engine *e, const adept_job_option *option, size_t *n)
+{
+    size_t node = tightest(e, option);
     adept_allocation *shares = malloc((node != NONE ? 1 : e->cluster->n_nodes) * sizeof *shares);
+    int left = option->gpus;
+
     *n = 0;
-    if (shares && node != NONE) shares[(*n)++] = (adept_allocation){node, option->gpus};
-    for (int idle = e->most_gpus; shares && node == NONE && idle > 0; idle--)
-        for (size_t whole = list_of(e, option->type, idle)->first; whole != NONE && left > 0;
-             whole = e->nodes[whole].next) {
-            if (node_of(e, whole)->gpus != idle) continue;
-            shares[(*n)++] = (adept_allocation){whole, left < idle ? left : idle};
-            left -= shares[*n - 1].gpus;
-        }
+    if (shares && node != NONE) shares[(*n)++] = (adept_allocation){node, left};
+    if (!shares || node != NONE) return shares;
+    for (node = next_whole(e, option->type, NONE); node != NONE && left > 0; node = next_whole(e, option->type, node)) {
+        int gpus = node_of(e, node)->gpus;
+        shares[(*n)++] = (adept_allocation){node, left < gpus ? left : gpus};
+        left -= gpus;
+    }
     return shares;
 }
 
@@ -253,18 +274,29 @@ bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, dou
 
 /* ---------------------------------------------------------------- added power ------------------------------------- */
 
+static double added_on(const adept_engine *e, size_t node, int gpus)
+{
+    const adept_cluster_node *about = node_of(e, node);
+    int idle = e->nodes[node].idle - gpus;
+    double after_w = idle * e->cluster->types[about->type].idle_w + about->host_idle_w +
+                     about->host_busy_w * (about->gpus - idle) / about->gpus;
+
+    return after_w - e->nodes[node].power_w;
+}
+
 double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *option)
 {
-    for (int idle = option->gpus; idle <= e->most_gpus; idle++) {
-        size_t node = list_of(e, option->type, idle)->first;
-        if (node == NONE) continue;
-        const adept_cluster_node *about = node_of(e, node);
-        double idle_w = e->cluster->types[option->type].idle_w;
-        double after_w = (e->nodes[node].idle - option->gpus) * idle_w + about->host_idle_w +
-                         about->host_busy_w * (about->gpus - e->nodes[node].idle + option->gpus) / about->gpus;
-        return after_w - e->nodes[node].power_w;
+    size_t node = tightest(e, option);
+    double added_w = 0;
+
+    if (node != NONE) return added_on(e, node, option->gpus);
+    /* It does not fit yet, and nobody knows where it will: hosts are left out. */
+    if (e->whole_gpus[option->type] < option->gpus) return -option->gpus * e->cluster->types[option->type].idle_w;
+    for (int left = option->gpus; left > 0; left -= node_of(e, node)->gpus) {
+        node = next_whole(e, option->type, node);
+        added_w += added_on(e, node, left < node_of(e, node)->gpus ? left : node_of(e, node)->gpus);
     }
-    return -option->gpus * e->cluster->types[option->type].idle_w; /* several nodes: hosts are left out */
+    return added_w;
 }
 
 /* ---------------------------------------------------------------- taking and giving ------------------------------- */

@@ -49,6 +49,16 @@ printf 'job_type,steps,arrival_s,gpus\nmeasured,100,0,1\n' >"$work/trace.csv"
 echo "{\"schema_version\": 1, \"name\": \"table\", $step_times}" >"$work/table.json"
 expect_ok simulate "$work/documented_cluster.json" "$work/trace.csv" --templates "$work/table.json" --policy fcfs --json
 
+# ---- which board a name of several is
+sed 's/a100-sxm-40gb/A100-80GB/g' "$work/documented_cluster.json" >"$work/alias.json"
+expect_ok simulate "$work/alias.json" "$work/documented_jobs.json" --policy fcfs --json
+shows '"GPU .A100-80GB. is taken as a100-sxm-80gb, which servers usually have"'
+sed 's/A100-80GB/a100/' "$work/alias.json" >"$work/alias2.json"
+expect_ok simulate "$work/alias2.json" "$work/documented_jobs.json" --policy fcfs
+shows "GPU 'a100' is taken as a100-sxm-40gb"
+expect_ok simulate "$work/documented_cluster.json" "$work/documented_jobs.json" --policy fcfs --json
+if grep -q 'is taken as' "$work/out"; then fail "a full name is taken as another"; fi
+
 # ---- every policy, as text and as JSON, whose numbers hold together
 expect_ok simulate "$work/cluster.json" "$work/jobs.json" --policy $all --seeds 3
 shows '^thrift +[0-9.]+ '
@@ -92,6 +102,12 @@ done
 run simulate --merge --json "$work/part1.json" "$work/part3.json" "$work/part2.json"
 cmp -s "$work/out" "$work/one.json" || fail "the sum of shards is not one run"
 expect_error 3 'part3' simulate --merge --json "$work/part3.json" "$work/part3.json" "$work/part2.json"
+expect_ok simulate --merge "$work/part1.json" "$work/part3.json" "$work/part2.json" --baseline "$work/merged.json" --html "$work/merged.html" -o -
+shows '^thrift '
+cmp -s "$work/merged.json" "$work/one.json" || fail "the baseline of shards is not one run"
+grep -q aurachronos "$work/merged.html" || fail "no page of shards"
+expect_error 2 "unknown option '--jobs-csv'" simulate --merge "$work/part1.json" --jobs-csv "$work/no.csv"
+expect_error 2 'needs FILES' simulate --merge
 simulate --policy pollux,zeus,aurachronos,easy,thrift --seeds 2 --json --jobs-csv "$work/a.csv"
 simulate --policy pollux,zeus,aurachronos,easy,thrift --seeds 2 --json --jobs-csv "$work/b.csv" --never-skip
 cmp -s "$work/a.csv" "$work/b.csv" || fail "a skipped tick mattered"

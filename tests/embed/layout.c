@@ -19,7 +19,7 @@ int main(void)
     AT(adept_workload_info, flops_forward), AT(adept_workload_info, macs_forward), AT(adept_workload_info, seq_length),
         AT(adept_workload_info, reserved);
     SIZE(adept_gpu_info), AT(adept_gpu_info, transferred), AT(adept_gpu_info, mem_bytes), AT(adept_gpu_info, tdp_w),
-        AT(adept_gpu_info, idle_w);
+        AT(adept_gpu_info, idle_w), AT(adept_gpu_info, taken);
     SIZE(adept_request), AT(adept_request, gpus), AT(adept_request, nodes), AT(adept_request, power_limit_w);
     AT(adept_request, clock_hz), AT(adept_request, internode_bytes_per_s), AT(adept_request, internode_latency_s);
     AT(adept_request, bucket_bytes), AT(adept_request, allreduce), AT(adept_request, overlap),

@@ -41,7 +41,10 @@ static bool whatever(adept_view *view, const adept_policy_options *options)
     for (size_t i = 0; i < view->n_queued; i++) {
         if (view->queued[i].n_options == 0 || draw(4) == 0) continue;
         size_t o = draw(view->queued[i].n_options);
-        if (view->fits(view, &view->queued[i].options[o])) view->start(view, i, o);
+        if (!view->fits(view, &view->queued[i].options[o])) continue;
+        double expected_w = view->power_w + view->added_power_w(view, i, o); /* by which a cap is kept */
+        view->start(view, i, o);
+        NEAR(view->power_w, expected_w);
     }
     if (view->n_queued > 0) view->wake_at(view, view->now_s + 5);
     return true;

@@ -247,7 +247,12 @@ static void gpus(void **state)
     adept_gpu_info info;
     adept_gpu_describe(&info, gpu);
     assert_string_equal(info.name, "t4");
+    assert_null(info.taken);
     free(text);
+    adept_gpu_free(gpu);
+    gpu = open_gpu("a100");
+    adept_gpu_describe(&info, gpu);
+    assert_string_equal(info.taken, "GPU 'a100' is taken as a100-sxm-40gb, which servers usually have");
     adept_gpu_free(gpu);
 }
 

@@ -30,7 +30,6 @@ static adept_status check(adept_cli *cli, void *record)
 {
     adept_simulate_options *o = record;
 
-    if (o->merge) return o->words.n > 0 ? ADEPT_OK : adept_cli_usage(cli, "--merge needs FILES");
     const adept_simulate_varied *v = &o->vary;
     bool varies = v->n_clusters + v->n_rates + v->n_caps > 0;
     if (o->csv && (o->json || !varies)) return adept_cli_usage(cli, "--csv is of --vary, without --json");
@@ -66,7 +65,7 @@ static adept_status check(adept_cli *cli, void *record)
     if (o->windows > 0) o->seeds = o->windows;
     if (o->noise >= 1 || o->reality_noise >= 1) return adept_cli_usage(cli, "noise must be below 100 %%");
     if (o->shard.of > 1 && (o->baseline || o->html))
-        return adept_cli_usage(cli, "--baseline and --html need all runs: merge the shards first");
+        return adept_cli_usage(cli, "--baseline and --html need all runs: they are options of --merge, too");
     if (o->shard.of > 1 && !o->json)
         return adept_cli_usage(cli, "--shard writes its part as --json, which --merge puts together");
     return ADEPT_OK;
@@ -125,10 +124,34 @@ static adept_status parse_vary(adept_cli *cli, const char *option, char *text, v
     return ADEPT_OK;
 }
 
+/* Written in full it never gets here. */
+static adept_status of_variant(adept_cli *cli, const char *option, char *text, void *field)
+{
+    (void)text, (void)field;
+    return adept_cli_usage(cli, "write %s in full", option);
+}
+
 ADEPT_FILE_NAMES(part_name, "time", "edp", "energy", "own")
 ADEPT_FILE_NAMES(order_name, "fcfs", "sjf", "edp", "energy", "own")
 ADEPT_FILE_NAMES(limits_name, "yes", "no", "own")
 ADEPT_FILE_NAMES(fairness_name, "fair", "printed")
+
+/* Of one run, and of --merge. */
+static const adept_option_row output_rows[] = {
+    {.group = 4, .help = "Output:"},
+    {"output", "FILE", 4, "Write the report to FILE instead of standard output", ADEPT_OPT_FILE, .at = AT(output),
+     .letter = 'o'},
+    {"json", NULL, 4, "Print JSON, for `adept compare` and --merge", ADEPT_OPT_FLAG, .at = AT(json)},
+    {"baseline", "FILE", 4, "Also keep the JSON in FILE, which must not be there yet: to compare with later",
+     ADEPT_OPT_FILE, .at = AT(baseline)},
+    {"recommend", NULL, 4, "Also say which policy suits which goal, by these results", ADEPT_OPT_FLAG,
+     .at = AT(recommend)},
+    {"html", "FILE", 4, "Write a page: Gantt chart, power against the cap, trade-offs, tables", ADEPT_OPT_FILE,
+     .at = AT(html)},
+    {0},
+};
+
+static const adept_options output_options_of = {.rows = output_rows};
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is simulated:"},
@@ -190,23 +213,13 @@ static const adept_option_row rows[] = {
      .at = AT(policy.ordering), .names = order_name, .expert = true},
     {"limits", "yes|no|own", 3, "Ablation: policies see placements with power limits, or do not", ADEPT_OPT_NAME,
      .at = AT(policy.limits), .names = limits_name, .expert = true},
-    {.group = 4, .help = "Output:"},
-    {"output", "FILE", 4, "Write the report to FILE instead of standard output", ADEPT_OPT_FILE, .at = AT(output),
-     .letter = 'o'},
-    {"json", NULL, 4, "Print JSON, for `adept compare` and --merge", ADEPT_OPT_FLAG, .at = AT(json)},
     {"csv", NULL, 4, "Print the rows of --vary as CSV, with all metrics", ADEPT_OPT_FLAG, .at = AT(csv)},
-    {"baseline", "FILE", 4, "Also keep the JSON in FILE, which must not be there yet: to compare with later",
-     ADEPT_OPT_FILE, .at = AT(baseline)},
-    {"recommend", NULL, 4, "Also say which policy suits which goal, by these results", ADEPT_OPT_FLAG,
-     .at = AT(recommend)},
     {"jobs-csv", "FILE", 4, "Write a row for each job, policy and seed", ADEPT_OPT_FILE, .at = AT(jobs_csv)},
     {"power-csv", "FILE", 4, "Write the power curve of each policy and seed", ADEPT_OPT_FILE, .at = AT(power_csv)},
-    {"html", "FILE", 4, "Write a page: Gantt chart, power against the cap, trade-offs, tables", ADEPT_OPT_FILE,
-     .at = AT(html)},
     {"shard", "K/N", 4, "Run only the K-th of N parts of all seeds and policies", ADEPT_OPT_PARSED, .at = AT(shard),
      .parse = adept_option_shard, .expert = true},
-    {"merge", NULL, 4, "The arguments are FILES of shards: put them together", ADEPT_OPT_FLAG, .at = AT(merge),
-     .expert = true},
+    {"merge", NULL, 4, "Put FILES of shards together: adept simulate --merge --help", ADEPT_OPT_PARSED,
+     .parse = of_variant, .expert = true},
     {"threads", "N", 4, "Default: as many as there are cores. They change no result", ADEPT_OPT_COUNT,
      .at = AT(threads), .low = 1, .high = 256},
     {"never-skip", NULL, 4, NULL, ADEPT_OPT_FLAG, .at = AT(never_skips)},
@@ -268,8 +281,22 @@ static adept_status write_report(adept_cli *cli, const char *path, const adept_c
     return adept_file_end(&file, status, &cli->err);
 }
 
-static adept_status merge(adept_cli *cli, const adept_simulate_options *o)
+/* Page, baseline and report. */
+static adept_status write_all(adept_cli *cli, const adept_comparison *c, const adept_simulate_options *o)
 {
+    struct stat st; /* nothing is written over a baseline */
+    adept_status status =
+        o->html ? adept_simulation_write_page(cli, o->html, "Simulated policies", c) : ADEPT_OK;
+
+    if (status == ADEPT_OK && o->baseline && lstat(o->baseline, &st) == 0)
+        status = adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", o->baseline, strerror(EEXIST));
+    if (status == ADEPT_OK && o->baseline) status = write_report(cli, o->baseline, c, o, true);
+    return status == ADEPT_OK ? write_report(cli, o->output, c, o, o->json) : status;
+}
+
+static adept_status merge(adept_cli *cli, void *options)
+{
+    const adept_simulate_options *o = options;
     cJSON **trees = calloc(o->words.n, sizeof *trees);
     adept_comparison c = {.n_policies = 0};
     adept_status status = trees ? ADEPT_OK : adept_cli_no_memory(cli);
@@ -278,7 +305,7 @@ static adept_status merge(adept_cli *cli, const adept_simulate_options *o)
         status = adept_result_read(&trees[i], o->words.words[i], &cli->err);
     if (status == ADEPT_OK)
         status = adept_comparison_merge(&c, (const cJSON *const *)trees, o->words.words, o->words.n, &cli->err);
-    if (status == ADEPT_OK) status = write_report(cli, o->output, &c, o, o->json);
+    if (status == ADEPT_OK) status = write_all(cli, &c, o);
     for (size_t i = 0; trees && i < o->words.n; i++)
         cJSON_Delete(trees[i]);
     free(trees);
@@ -291,23 +318,39 @@ static adept_status simulate(adept_cli *cli, void *options)
     const adept_simulate_options *o = options;
     adept_simulate_job job;
 
-    if (o->merge) return merge(cli, o);
     if (o->vary.n_clusters + o->vary.n_rates + o->vary.n_caps > 0)
         return write_report(cli, o->output, NULL, o, o->json);
     adept_status status = adept_simulate_read(cli, &job, o, NULL);
     if (status == ADEPT_OK) status = adept_simulate_make(cli, &job);
     if (status == ADEPT_OK && o->jobs_csv) status = write_csv(cli, &job, o->jobs_csv, false);
     if (status == ADEPT_OK && o->power_csv) status = write_csv(cli, &job, o->power_csv, true);
-    if (status == ADEPT_OK && o->html)
-        status = adept_simulation_write_page(cli, o->html, "Simulated policies", &job.comparison);
-    struct stat st; /* nothing is written over a baseline */
-    if (status == ADEPT_OK && o->baseline && lstat(o->baseline, &st) == 0)
-        status = adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", o->baseline, strerror(EEXIST));
-    if (status == ADEPT_OK && o->baseline) status = write_report(cli, o->baseline, &job.comparison, o, true);
-    if (status == ADEPT_OK) status = write_report(cli, o->output, &job.comparison, o, o->json);
+    if (status == ADEPT_OK) status = write_all(cli, &job.comparison, o);
     adept_simulate_job_free(&job);
     return status;
 }
+
+static const char *const merge_words[] = {"--merge", NULL};
+
+static const adept_option_row merge_rows[] = {
+    {"merge", NULL, 4, "What this is", ADEPT_OPT_FLAG, .at = AT(merge)},
+    {0},
+};
+
+static const adept_command merge_command = {
+    .name = "simulate",
+    .summary = "parts of one comparison of schedulers, put together",
+    .usage = "--merge FILES",
+    .doc = "Put together what `adept simulate --shard K/N --json` wrote, to the last byte of one run. A page has no "
+           "Gantt chart then: shards keep no runs."
+           "\vExamples:\n"
+           "  adept simulate --merge part1.json part2.json\n"
+           "  adept simulate --merge part1.json part2.json --json -o all.json",
+    .size = sizeof(adept_simulate_options),
+    .options = {.rows = merge_rows, .parts = {{&output_options_of, 0}}},
+    .arguments = {"FILES", NULL, ADEPT_ANY_NUMBER, AT(words)},
+    .run = merge,
+    .words = merge_words,
+};
 
 const adept_command adept_command_simulate = {
     .name = "simulate",
@@ -325,7 +368,8 @@ const adept_command adept_command_simulate = {
         "charon, aurachronos, min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, "
         "policies and numbers.",
     .size = sizeof(adept_simulate_options),
-    .options = {.rows = rows, .init = init, .check = check},
+    .options = {.rows = rows, .init = init, .check = check, .parts = {{&output_options_of, 0}}},
     .arguments = {.takes = "CLUSTER.json and JOBS", .most = ADEPT_ANY_NUMBER, .at = AT(words)},
     .run = simulate,
+    .variant = &merge_command,
 };

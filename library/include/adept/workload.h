@@ -133,7 +133,8 @@ typedef struct adept_gpu_info {
     double mem_bytes;
     double clock_boost_hz, clock_min_hz;
     double tdp_w, power_limit_min_w, power_limit_max_w, idle_w; /* of the board */
-    double reserved[4];
+    const char *taken;        /* "GPU 'a100' is taken as a100-sxm-40gb, ..."; NULL: no other has the name */
+    double reserved[3];
 } adept_gpu_info;
 /** @param gpu  NULL: all is 0 and NULL. Thread-safe. */
 ADEPT_API void adept_gpu_describe(adept_gpu_info *out, const adept_gpu *gpu);

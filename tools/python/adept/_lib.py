@@ -141,7 +141,7 @@ class WorkloadInfo(_Struct):
 class GpuInfo(_Struct):
     _fields_ = [("_name", c_char_p), ("_vendor", c_char_p), ("_architecture", c_char_p), ("_granularity", c_char_p), ("transferred", c_int32),
                 ("reserved_int", c_int32)] + _doubles(
-        "mem_bytes clock_boost_hz clock_min_hz tdp_w power_limit_min_w power_limit_max_w idle_w") + _RESERVED
+        "mem_bytes clock_boost_hz clock_min_hz tdp_w power_limit_min_w power_limit_max_w idle_w") + [("_taken", c_char_p), ("reserved", c_double * 3)]
 
 
 class Request(_Struct):
