@@ -213,6 +213,12 @@ shows '^tp,fsdp,'
 shows '^4,full,'
 shows '8 GPUs are not a multiple of tp 3'
 
+# ---- words of the network that do not act
+expect_ok predict "$m" --gpu h100 --gpus 8 --tp 2 --bucket-bytes 1MiB --internode-bandwidth 50GB/s --json && keep idle
+json 'words that do not act are named' 'len([w for w in idle["warnings"] if "no effect" in w]) == 2'
+expect_ok predict "$m" --gpu h100 --gpus 16 --tp 2 --internode-bandwidth 50GB/s --json && keep busy
+json 'and those that act are not' 'not [w for w in busy["warnings"] if "no effect" in w]'
+
 # ---- all layouts
 # shellcheck disable=SC2086
 expect_ok plan "$m" $on --gpus 16 --global-batch 32 --json && keep plan
