@@ -1018,6 +1018,7 @@ static adept_status predict_plain(adept_layout_state *x)
     if (status != ADEPT_OK) return status;
     const adept_prediction *p = &out->prediction;
     adept_stage_prediction *s = &out->stages[0];
+    out->boards_power_w = p->boards_power_w;
     out->compute_s = p->pass_s;
     out->data_s = p->comm_s;
     out->data_hidden_s = p->comm_hidden_s;
