@@ -925,6 +925,19 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     return step_s;
 }
 
+/* Words of the network that do not act in this layout. */
+static void warn_of_idle(adept_prediction *p, const adept_layout_state *x)
+{
+    const adept_run *said = x->said;
+    const bool alone = x->out->nodes <= 1.0 && (said->internode_bytes_per_s > 0.0 || said->internode_latency_s > 0.0);
+    const char *idle[] = {
+        said->bucket_bytes > 0.0 ? "bucket_bytes has no effect: buckets of a layout are the trainer's" : NULL,
+        alone ? "internode_bandwidth and internode_latency have no effect: all GPUs are in one node" : NULL};
+    for (size_t i = 0; i < 2; i++)
+        if (idle[i] && p->n_warnings < sizeof p->warnings / sizeof p->warnings[0])
+            snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0], "%s", idle[i]);
+}
+
 adept_status adept_layout_fill(adept_layout_state *x, adept_stage_work *w, const adept_step *step, double step_s)
 {
     adept_layout_prediction *out = x->out;
@@ -950,6 +963,7 @@ adept_status adept_layout_fill(adept_layout_state *x, adept_stage_work *w, const
     if (status == ADEPT_OK) status = adept_work_sum(&model, x->prof, x->err);
     if (status != ADEPT_OK) return status;
     adept_prediction *q = &out->prediction;
+    warn_of_idle(q, x);
     all.fixed_s -= out->bubble_s; /* as long as stages take: what they wait for is what it waits for */
     q->bound = adept_step_bound(&all);
     q->samples = (double)m->global_batch;
@@ -1004,6 +1018,7 @@ static adept_status predict_plain(adept_layout_state *x)
     if (status != ADEPT_OK) return status;
     const adept_prediction *p = &out->prediction;
     adept_stage_prediction *s = &out->stages[0];
+    out->boards_power_w = p->boards_power_w;
     out->compute_s = p->pass_s;
     out->data_s = p->comm_s;
     out->data_hidden_s = p->comm_hidden_s;

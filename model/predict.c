@@ -129,6 +129,8 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
     if (isnan(hw->specs.tdp_w)) warn(out, "power and energy are unknown: %s has no tdp_w", hw->name);
     if (adept_peak_tf32_ignored(hw, prof->precision))
         warn(out, "%s has no TF32 units: tf32 has no effect there and runs as fp32", hw->name);
+    if (gpus == 1.0 && (run->allreduce > 0 || run->bucket_bytes > 0.0 || run->overlap > 0 || run->link > 0))
+        warn(out, "allreduce, bucket_bytes, overlap and link have no effect: one GPU sends nothing");
     const char *instead = adept_peak_instead_of_int8(&hw->specs);
     if (instead && multiplies_int8(&plan->placed.work))
         warn(out, "8-bit integers are multiplied at the %s peak of %s: its sheet has no tensor_int8_flops_per_s",

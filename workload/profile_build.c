@@ -341,6 +341,12 @@ static adept_status warn_of_defaults(adept_interp *in)
     return ADEPT_OK;
 }
 
+/* Words beside its name. */
+static bool says_more_of_optimizer(const adept_workload_config *c)
+{
+    return c->optimizer_impl != ADEPT_IMPL_AUTO || c->optimizer_extras || c->clip_grad_norm || c->grad_scaler;
+}
+
 /* Of what no single operator tells. */
 static adept_status warn_of_run(builder *b)
 {
@@ -365,6 +371,10 @@ static adept_status warn_of_run(builder *b)
             b->n_causal, b->n_causal == 1 ? "" : "s");
     if (!status && p->mode != ADEPT_MODE_TRAIN && optimizer && strcmp(optimizer, "none") != 0)
         status = adept_interp_warn(in, "the optimizer is not counted: the mode is not train");
+    if (!status && says_more_of_optimizer(in->config) &&
+        (p->mode != ADEPT_MODE_TRAIN || (optimizer && strcmp(optimizer, "none") == 0)))
+        status = adept_interp_warn(
+            in, "optimizer_impl, optimizer_extras, clip_grad_norm and grad_scaler are not counted: no optimizer runs");
     if (!status && p->mode == ADEPT_MODE_INFER && p->grad_accum > 1)
         status = adept_interp_warn(in, "inference accumulates no gradients: the passes are counted as one step");
     if (!status && p->execution == ADEPT_COMPILE && in->config->memory_format == ADEPT_NCHW)

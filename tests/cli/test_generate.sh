@@ -277,6 +277,9 @@ assert life["inference"]["batch_size"] == 64 and life["interval_energy_kwh"][0] 
 assert label["lifetime"] == life and "/" not in label["model"]["path"]
 END
 fi
+expect_ok predict "$data/mlp.profile.json" --gpu cpu-xeon-avx512-1core --steps 9 --inferences 9 --label "$work/unknown.md"
+checks=$((checks + 1))
+! grep -qi 'nan' "$work/out" "$work/unknown.md" || fail 'how many inferences take as much as a training whose energy nobody knows'
 expect_error 2 'inferences needs --steps' predict gpt-2 --gpu a100 --inferences 5
 expect_error 2 'inference-batch needs --inferences' predict gpt-2 --gpu a100 --steps 5 --inference-batch 5
 expect_error 2 'inferences stands beside a training' predict gpt-2 --gpu a100 --mode infer --steps 4 --inferences 5

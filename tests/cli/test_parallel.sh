@@ -213,6 +213,12 @@ shows '^tp,fsdp,'
 shows '^4,full,'
 shows '8 GPUs are not a multiple of tp 3'
 
+# ---- words of the network that do not act
+expect_ok predict "$m" --gpu h100 --gpus 8 --tp 2 --bucket-bytes 1MiB --internode-bandwidth 50GB/s --json && keep idle
+json 'words that do not act are named' 'len([w for w in idle["warnings"] if "no effect" in w]) == 2'
+expect_ok predict "$m" --gpu h100 --gpus 16 --tp 2 --internode-bandwidth 50GB/s --json && keep busy
+json 'and those that act are not' 'not [w for w in busy["warnings"] if "no effect" in w]'
+
 # ---- all layouts
 # shellcheck disable=SC2086
 expect_ok plan "$m" $on --gpus 16 --global-batch 32 --json && keep plan
@@ -280,6 +286,10 @@ done
     json 'two servers of eight are paid, of which 12 are used' 'all(near(l["cost"], l["step_time_s"] / 100 * 16) for l in part["layouts"])'
     expect_ok plan "$m" $on --gpus 16 --global-batch 32 --minimise cost --json && keep hours
     json 'without prices in GPU hours' 'all(near(l["cost"], l["step_time_s"] / 3600 * 16) for l in hours["layouts"])'
+    # ---- joules that cost: of layouts in which each GPU has the whole model, too
+    expect_ok plan gpt2 --gpu a100 --gpus 4 --global-batch 8 --minimise cost --price 0.36 --top 64 --json && keep priced
+    json 'a price of kWh alone' 'all(near(l["cost"], l["energy_step_j"] * 0.36 / 3.6e6) for l in priced["layouts"]) and
+        any(l["layout"]["dp"] == 4 and l["layout"]["sharded"] == "none" for l in priced["layouts"])'
     # ---- power limits
     expect_ok plan "$m" $on --gpus 16 --global-batch 32 --minimise energy --limits 6 --json && keep limits
     json 'the first of the front is what predict says' 'limits["front"][-1]["energy_step_j"] == limits["layouts"][0]["energy_step_j"] and

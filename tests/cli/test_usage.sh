@@ -142,6 +142,18 @@ same --optimizer adamw -- --optimizer AdamW
 expect_ok predict "$p" --gpu a100 --mode infer --optimizer sgd --grad-accum 2
 shows '^  the optimizer is not counted: the mode is not train$'
 shows '^  inference accumulates no gradients: the passes are counted as one step$'
+for word in '--optimizer-impl fused' --grad-scaler '--clip-grad-norm'; do
+    # shellcheck disable=SC2086
+    for mode in '--mode infer' '--mode fwbw' '--optimizer none'; do
+        expect_ok predict "$p" --gpu a100 $mode $word
+        shows '^  optimizer_impl, .* are not counted: no optimizer runs$'
+    done
+done
+expect_ok predict "$p" --gpu a100 --allreduce tree
+shows '^  allreduce, bucket_bytes, overlap and link have no effect: one GPU sends nothing$'
+expect_ok predict "$p" --gpu a100 --optimizer-impl fused --gpus 2 --allreduce tree --bucket-bytes 1MiB
+checks=$((checks + 1))
+! grep -q 'not counted\|no effect' "$work/out" || fail 'a warning of what acts'
 expect_ok predict "$p" --gpu a100 --mode train --optimizer sgd --grad-accum 2
 checks=$((checks + 1))
 ! grep -q 'not counted\|accumulates no' "$work/out" || fail 'a warning of what is done'

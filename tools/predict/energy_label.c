@@ -342,6 +342,7 @@ static void add_life(adept_table *table, const adept_predicted_step *l)
                  currency ? currency : "");
         add_text(table, "lifetime cost", text);
     }
+    if (isnan(life->break_even)) return;
     snprintf(text, sizeof text, "%.3g inferences take as much energy as the training", life->break_even);
     add_text(table, "break-even", text);
 }

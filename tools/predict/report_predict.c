@@ -498,7 +498,8 @@ static void print_life(FILE *out, const adept_predicted_step *s)
     fprintf(out, "\n  Inferences: %s, %s each, %s GPU hours\n", adept_units_kwh(t->energy_kwh).s,
             adept_units_si(l->inference_j / 3600, "Wh").s, adept_units_digits(t->gpu_hours).s);
     fprintf(out, "  They are %s\n", adept_lifetime_text(s).s);
-    fprintf(out, "  From %.3g of them on they take more energy than the training\n", l->break_even);
+    if (isfinite(l->break_even))
+        fprintf(out, "  From %.3g of them on they take more energy than the training\n", l->break_even);
 }
 
 /* ---------------------------------------------------------------- the table -------------------------------------- */
