@@ -260,6 +260,15 @@ uint64_t adept_file_state(uint64_t sum, const char *path)
     return sum;
 }
 
+bool adept_file_is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    if (!a || !b || adept_file_is_stream(a) || adept_file_is_stream(b)) return false;
+    if (stat(a, &x) != 0 || stat(b, &y) != 0) return strcmp(a, b) == 0;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 bool adept_file_is_stream(const char *path)
 {
     return strcmp(path, "-") == 0 || adept_file_is(path, S_IFCHR) || adept_file_is(path, S_IFIFO);

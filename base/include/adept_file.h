@@ -38,6 +38,8 @@ uint64_t adept_file_state(uint64_t sum, const char *path);
 #define ADEPT_FILE_STATE UINT64_C(14695981039346656037)
 /** Is it written to as it stands: "-" (standard output), a pipe, a device such as /dev/null? */
 bool adept_file_is_stream(const char *path);
+/** Are both names of one regular file, or equal names of a file that is not there yet? NULL is no name. */
+bool adept_file_is_same(const char *a, const char *b);
 /** Write a new file in the same folder, fsync, and let it replace the old one: that survives any failure. Or to a
  * stream. Where a file system has no files without a name, the next writer removes what a killed one left. */
 adept_status adept_file_write(const char *path, const char *text, size_t size, adept_error *err);

@@ -38,6 +38,11 @@ cmp -s "$work/out" text && cmp -s model.json first.json || fail "the same record
 expect_ok attribute fit node.rec -o - --replicates 0 --features cpu_time_s --standardize z --sign free --shrinkage keep --lag -0.5 --lambda2 1
 json 'd["lag_s"] == -0.5 and d["standardize"] == "z" and d["sign"] == "free" and d["shrinkage"] == "keep" and d["bootstrap"]["draws"] == []'
 
+ln node.rec linked.rec
+expect_error 2 "'linked.rec' is a recording" attribute fit other.rec node.rec -o linked.rec
+expect_error 2 "'node.rec' is a recording" attribute report node.rec --svg node.rec
+rm linked.rec
+
 # what is reported: shares within 3 % of the truth, sums, intervals
 expect_ok attribute report node.rec --model model.json --top 12 --json
 json 'all(abs(g[name]["share"] / share - 1) < 0.03 for name, share in t.items())'

@@ -62,6 +62,20 @@ assert abs(s["avg_power_w"] - s["energy_j"] / r["time_s"]) < 1e-3 * s["avg_power
 assert r["kind"] == "measured" and r["exit_status"] == 0 and r["command"][0] == "sh", r
 CHECK
 
+# ---- what would write over samples, or act on nothing, is refused
+measure --samples "$work/kept" -- true
+cp "$work/kept" "$work/kept.copy"
+for words in "--read $work/kept -o $work/kept" "--read $work/kept --csv $work/./kept" "--samples $work/new -o $work/new -- true" \
+    "--read $work/kept --devices cpu" "--read $work/kept --period 5s" "--list --csv $work/new" "--list --raw" \
+    "-o $work/new --merge $work/r.json" "--raw -- true"; do
+    measure $words
+    ends 2 "$words"
+done
+cmp -s "$work/kept" "$work/kept.copy" || fail "samples were written over"
+[ ! -e "$work/new" ] || fail "something was written"
+measure --read "$work/kept" -o "$work/report"
+ends 0 "of samples that were kept"
+
 # ---- a command of as many words as fit the first block of memory, and its line in the file of samples
 measure --samples "$work/words" -- echo $(seq 2 64)
 ends 0 "of a command of 64 words"

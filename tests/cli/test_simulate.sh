@@ -108,6 +108,9 @@ cmp -s "$work/merged.json" "$work/one.json" || fail "the baseline of shards is n
 grep -q aurachronos "$work/merged.html" || fail "no page of shards"
 expect_error 2 "unknown option '--jobs-csv'" simulate --merge "$work/part1.json" --jobs-csv "$work/no.csv"
 expect_error 2 'needs FILES' simulate --merge
+expect_error 2 'would be written over' simulate --merge "$work/part1.json" "$work/part2.json" -o "$work/./part2.json"
+expect_error 2 'would be written over' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --jobs-csv "$work/jobs.json"
+expect_error 2 'would be written twice' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --jobs-csv "$work/no.csv" --power-csv "$work/no.csv"
 simulate --policy pollux,zeus,aurachronos,easy,thrift --seeds 2 --json --jobs-csv "$work/a.csv"
 simulate --policy pollux,zeus,aurachronos,easy,thrift --seeds 2 --json --jobs-csv "$work/b.csv" --never-skip
 cmp -s "$work/a.csv" "$work/b.csv" || fail "a skipped tick mattered"

@@ -46,6 +46,9 @@ static adept_status check(adept_cli *cli, void *record)
 {
     fit_options *o = record;
 
+    for (size_t i = 0; i < o->recordings.n; i++)
+        if (adept_file_is_same(o->output, o->recordings.words[i]))
+            return adept_cli_usage(cli, "-o: '%s' is a recording: it would be written over", o->output);
     for (size_t i = 0; i < o->features.n; i++) {
         size_t kind = adept_name_index(o->features.words[i], adept_activity_name);
         if (kind == SIZE_MAX) return adept_option_unknown(cli, "--features", o->features.words[i], adept_activity_name);

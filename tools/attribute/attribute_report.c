@@ -1,5 +1,6 @@
 /** @file attribute_report.c  `adept attribute report RECORDING...`: whose joules they were, as text, JSON, CSV and SVG.
  */
+#include "adept_file.h"
 #include "attribute.h"
 #include "columns.h"
 #include "gnuplot.h"
@@ -260,6 +261,9 @@ static adept_status check(adept_cli *cli, void *record)
     const report_options *o = record;
 
     if (o->json && o->csv) return adept_cli_usage(cli, "--json and --csv exclude each other");
+    for (size_t i = 0; i < o->recordings.n; i++)
+        if (adept_file_is_same(o->svg, o->recordings.words[i]))
+            return adept_cli_usage(cli, "--svg: '%s' is a recording: it would be written over", o->svg);
     return o->svg ? adept_gnuplot_check("--svg", &cli->err) : ADEPT_OK;
 }
 

@@ -68,11 +68,8 @@ static adept_status check_writable(adept_cli *cli, const char *path)
 /* Measurements are worth more than a fit of them. */
 static adept_status check_not_measurements(adept_cli *cli, const char *path, const adept_words *files)
 {
-    struct stat out, in;
-
-    if (stat(path, &out) != 0) return ADEPT_OK;
     for (size_t i = 0; i < files->n; i++)
-        if (stat(files->words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        if (adept_file_is_same(path, files->words[i]))
             return adept_error_set(&cli->err, ADEPT_E_USAGE, "%s: would be written over, but it is the measurements",
                                    path);
     return ADEPT_OK;

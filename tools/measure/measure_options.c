@@ -1,4 +1,5 @@
 /** @file measure_options.c  The options of `adept measure`, and whether they fit together. */
+#include "adept_file.h"
 #include "gnuplot.h"
 #include "measure_job.h"
 #include <string.h>
@@ -74,11 +75,30 @@ static adept_status check_source(adept_cli *cli, const adept_measure_cli_options
     return ADEPT_OK;
 }
 
+/* What would act on nothing, or write over what was measured. */
+static adept_status check_written(adept_cli *cli, const adept_measure_cli_options *o)
+{
+    const char *const outputs[] = {o->output, o->csv, o->plot, o->steps};
+
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        if (outputs[i] && (o->list || o->merge || o->idle_fit))
+            return adept_cli_usage(cli, "--output, --csv, --plot and --steps-from-marks are of a run: --list, --merge "
+                                        "and --idle-fit print");
+        if (adept_file_is_same(outputs[i], o->read) || adept_file_is_same(outputs[i], o->journal))
+            return adept_cli_usage(cli, "'%s' holds the samples: it would be written over", outputs[i]);
+    }
+    if (o->raw && !o->json) return adept_cli_usage(cli, "--raw is of --json");
+    if ((o->read || o->merge) && (o->devices.n > 0 || o->n_meters > 0 || o->period_s != ADEPT_PERIOD_S))
+        return adept_cli_usage(cli, "--devices, --meter and --period are of sensors that are read now");
+    return ADEPT_OK;
+}
+
 static adept_status check(adept_cli *cli, void *record)
 {
     const adept_measure_cli_options *o = record;
     adept_status status = check_source(cli, o);
 
+    if (status == ADEPT_OK) status = check_written(cli, o);
     if (status != ADEPT_OK) return status;
     if (o->ea2p && !o->csv) return adept_cli_usage(cli, "--format ea2p is of a CSV file: --csv FILE");
     return o->plot ? adept_gnuplot_check("--plot", &cli->err) : ADEPT_OK;

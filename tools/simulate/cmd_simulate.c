@@ -136,6 +136,26 @@ ADEPT_FILE_NAMES(order_name, "fcfs", "sjf", "edp", "energy", "own")
 ADEPT_FILE_NAMES(limits_name, "yes", "no", "own")
 ADEPT_FILE_NAMES(fairness_name, "fair", "printed")
 
+/* No file that is read is written over, nor one that was just written. */
+static adept_status check_outputs(adept_cli *cli, void *record)
+{
+    const adept_simulate_options *o = record;
+    const char *const outputs[] = {o->output, o->baseline, o->html, o->jobs_csv, o->power_csv};
+
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        bool is_input = adept_file_is_same(outputs[i], o->templates);
+        for (size_t k = 0; k < o->words.n; k++)
+            is_input = is_input || adept_file_is_same(outputs[i], o->words.words[k]);
+        for (size_t k = 0; k < o->vary.n_clusters; k++)
+            is_input = is_input || adept_file_is_same(outputs[i], o->vary.clusters[k]);
+        if (is_input) return adept_cli_usage(cli, "'%s' is read: it would be written over", outputs[i]);
+        for (size_t k = 0; k < i; k++)
+            if (adept_file_is_same(outputs[i], outputs[k]))
+                return adept_cli_usage(cli, "'%s' would be written twice", outputs[i]);
+    }
+    return ADEPT_OK;
+}
+
 /* Of one run, and of --merge. */
 static const adept_option_row output_rows[] = {
     {.group = 4, .help = "Output:"},
@@ -151,7 +171,7 @@ static const adept_option_row output_rows[] = {
     {0},
 };
 
-static const adept_options output_options_of = {.rows = output_rows};
+static const adept_options output_options_of = {.rows = output_rows, .check = check_outputs};
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is simulated:"},
