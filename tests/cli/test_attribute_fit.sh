@@ -39,8 +39,8 @@ expect_ok attribute fit node.rec -o - --replicates 0 --features cpu_time_s --sta
 json 'd["lag_s"] == -0.5 and d["standardize"] == "z" and d["sign"] == "free" and d["shrinkage"] == "keep" and d["bootstrap"]["draws"] == []'
 
 ln node.rec linked.rec
-expect_error 2 "'linked.rec' is a recording" attribute fit other.rec node.rec -o linked.rec
-expect_error 2 "'node.rec' is a recording" attribute report node.rec --svg node.rec
+expect_error 2 "'linked.rec' is read: it would be written over" attribute fit other.rec node.rec -o linked.rec
+expect_error 2 "'node.rec' is read: it would be written over" attribute report node.rec --svg node.rec
 rm linked.rec
 
 # what is reported: shares within 3 % of the truth, sums, intervals

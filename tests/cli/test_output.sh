@@ -157,6 +157,18 @@ checks=$((checks + 1))
 expect_error 7 'not even a batch of 1 fits' explain llama-3-8b --gpu t4 --batch max
 expect_error 2 'batch max is for predict' diff "$mlp" "$mlp" --gpu a100 --batch max
 expect_error 2 'plan tries micro-batches itself' plan "$mlp" --gpu a100 --gpus 2 --global-batch 8 --batch max
+# what is read is not written over, nor one output by another
+cp "$mlp" "$work/own.json"
+cp "$ADEPT_SOURCE_DIR/tests/golden/models/named.pt" "$work/own.pt"
+expect_error 2 "own.pt' is read: it would be written over" profile "$work/own.pt" -o "$work/./own.pt"
+cmp -s "$ADEPT_SOURCE_DIR/tests/golden/models/named.pt" "$work/own.pt" || fail 'a TorchScript file was written over'
+for words in "predict $work/own.json --gpu a100 --label $work/own.json" \
+    "predict $work/own.json --gpu a100 --timeline $work/own.json" "sweep $work/own.json --gpu a100 --vary gpus=1,2 -o $work/own.json"; do
+    # shellcheck disable=SC2086
+    expect_error 2 "own.json' is read: it would be written over" $words
+done
+cmp -s "$mlp" "$work/own.json" || fail 'a model was written over'
+expect_error 2 "--(label|timeline): .*' would be written twice" predict "$mlp" --gpu a100 --label "$work/two.json" --timeline "$work/two.json"
 expect_error 2 "'maxx'" predict "$mlp" --gpu a100 --batch maxx
 expect_error 2 'GPUs that have the whole model' predict llama-3-8b --gpu h100 --gpus 8 --tp 8 --batch max
 # rows by module and operator: their times are the pass, and a module's rows are its row

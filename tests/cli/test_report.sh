@@ -8,7 +8,7 @@ expect_error 2 '--gpu is missing' report "$mlp" -o x.html
 expect_error 2 'needs -o FILE.html' report "$mlp" --gpu a100
 expect_error 2 'one too many' report "$mlp" "$mlp" --gpu a100 -o x.html
 expect_error 2 '--output: the file name is empty' report "$mlp" --gpu a100 -o ''
-expect_error 2 'is the file that is read' report "$mlp" --gpu a100 -o "$mlp"
+expect_error 2 'is read: it would be written over' report "$mlp" --gpu a100 -o "$mlp"
 expect_error 2 "unknown option '--by'" report "$mlp" --gpu a100 -o x.html --by layer
 expect_error 6 'unknown GPU' report "$mlp" --gpu b1000 -o x.html
 expect_error 3 'missing.json' report missing.json --gpu a100 -o x.html
@@ -51,7 +51,7 @@ echo '{"schema_version": 1' >other.json
 expect_error 3 'other.json' report --result other.json -o x.html
 expect_error 3 'none.json' report --result none.json -o x.html
 expect_error 2 'needs -o FILE.html' report --result result.json
-expect_error 2 'is the file that is read' report --result result.json -o result.json
+expect_error 2 'is read: it would be written over' report --result result.json -o result.json
 expect_error 2 "unknown option '--gpu'" report --result result.json --gpu a100 -o x.html
 
 # what limits the step, in the sentences of `explain`; the whole job; hypothetical hardware

@@ -46,9 +46,6 @@ static adept_status check(adept_cli *cli, void *record)
 {
     fit_options *o = record;
 
-    for (size_t i = 0; i < o->recordings.n; i++)
-        if (adept_file_is_same(o->output, o->recordings.words[i]))
-            return adept_cli_usage(cli, "-o: '%s' is a recording: it would be written over", o->output);
     for (size_t i = 0; i < o->features.n; i++) {
         size_t kind = adept_name_index(o->features.words[i], adept_activity_name);
         if (kind == SIZE_MAX) return adept_option_unknown(cli, "--features", o->features.words[i], adept_activity_name);
@@ -99,7 +96,7 @@ static const adept_option_row rows[] = {
      .expert = true},
     {.group = 3, .help = "What is written:"},
     {"output", "FILE", 3, "Write the model to FILE, for adept attribute report --model", ADEPT_OPT_FILE,
-     .at = AT(output), .letter = 'o'},
+     .at = AT(output), .written = true, .letter = 'o'},
     {"json", NULL, 3, "Print the model as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };

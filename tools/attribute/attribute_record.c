@@ -80,7 +80,7 @@ static const adept_option_row rows[] = {
     {"output", "FILE", 3,
      "Write to FILE, which must not exist, \"activity-%Y%m%dT%H%M%S.adept\" by default: strftime's letters stand for "
      "the date",
-     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+     ADEPT_OPT_FILE, .at = AT(output), .written = true, .letter = 'o'},
     {"rotate", "TIME", 3, "Begin a new file so often, \"1d\"; HUP does it at once", ADEPT_OPT_AMOUNT,
      .at = AT(rotate_s), .units = adept_suffix_times},
     {0},

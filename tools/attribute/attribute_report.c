@@ -1,6 +1,5 @@
 /** @file attribute_report.c  `adept attribute report RECORDING...`: whose joules they were, as text, JSON, CSV and SVG.
  */
-#include "adept_file.h"
 #include "attribute.h"
 #include "columns.h"
 #include "gnuplot.h"
@@ -261,9 +260,6 @@ static adept_status check(adept_cli *cli, void *record)
     const report_options *o = record;
 
     if (o->json && o->csv) return adept_cli_usage(cli, "--json and --csv exclude each other");
-    for (size_t i = 0; i < o->recordings.n; i++)
-        if (adept_file_is_same(o->svg, o->recordings.words[i]))
-            return adept_cli_usage(cli, "--svg: '%s' is a recording: it would be written over", o->svg);
     return o->svg ? adept_gnuplot_check("--svg", &cli->err) : ADEPT_OK;
 }
 
@@ -288,7 +284,8 @@ static const adept_option_row rows[] = {
     {"json", NULL, 2, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"csv", NULL, 2, "Print energy over time as CSV: a row for each step and each of them", ADEPT_OPT_FLAG,
      .at = AT(csv)},
-    {"svg", "FILE", 2, "Draw power over time, one upon the other, to FILE", ADEPT_OPT_FILE, .at = AT(svg)},
+    {"svg", "FILE", 2, "Draw power over time, one upon the other, to FILE", ADEPT_OPT_FILE, .at = AT(svg),
+     .written = true},
     {0},
 };
 

@@ -106,7 +106,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_PARSED, .at = AT(site), .parse = adept_option_pue},
     {"calibrate-rows", "FILE.csv", 3,
      "Append a row for adept calibrate of each job that adept placed and that completed", ADEPT_OPT_FILE,
-     .at = AT(rows)},
+     .at = AT(rows), .written = true},
     {"models", "DIR", 3, "Where the plugin's profiles are, NAME.profile.json: what the jobs of these rows ran",
      ADEPT_OPT_FILE, .at = AT(models)},
     {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},

@@ -21,7 +21,7 @@ static const adept_option_row rows[] = {
      "Fit one factor of time to the rows of each software stack, which the column `stack` names, or else `source`",
      ADEPT_OPT_FLAG, .at = AT(layouts)},
     {"output", "OUT.json", 6, "Write the factors, which evaluate --stacks reads", ADEPT_OPT_FILE, .at = AT(output),
-     .letter = 'o'},
+     .written = true, .letter = 'o'},
     {0},
 };
 
@@ -76,7 +76,7 @@ static adept_status run(adept_cli *cli, void *options)
     adept_progress_init(&progress);
     o->measurements.listing = true;
     if (o->measurements.plot) return adept_cli_usage(cli, "--plot draws no factors of stacks: evaluate --stacks does");
-    adept_status status = o->output ? adept_measurement_output_check(cli, o->output, &o->measurements.files) : ADEPT_OK;
+    adept_status status = o->output ? adept_measurement_output_check(cli, o->output) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, &o->measurements, &progress);
     if (status == ADEPT_OK)
         status = adept_evaluation_new(&e, d->arena, d->rows, d->n, o->measurements.by.words, o->measurements.by.n,

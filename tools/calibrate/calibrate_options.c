@@ -106,7 +106,7 @@ static const char *stage_name(size_t index)
 static const adept_option_row rows[] = {
     {"output", "FILE.json", 2,
      "Write the hardware profile, the GPU's sheet with the fit; -: to standard output, and no report", ADEPT_OPT_FILE,
-     .at = AT(output), .letter = 'o'},
+     .at = AT(output), .written = true, .letter = 'o'},
     {"watch", "DIR", 2,
      "Fit all *.csv of DIR, again whenever rows arrive; a fifth of the rows, which no fit sees, judge: a fit that "
      "predicts them no worse "

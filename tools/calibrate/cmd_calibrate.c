@@ -224,12 +224,9 @@ static adept_status check_outputs(adept_cli *cli, const adept_calibrate_options 
     const char *paths[] = {o->output, o->measurements.plot};
     adept_status status = ADEPT_OK;
 
-    for (size_t i = 0; i < 2 && status == ADEPT_OK; i++) {
-        if (paths[i]) status = adept_measurement_output_check(cli, paths[i], &o->measurements.files);
-    }
-    if (!o->output || status != ADEPT_OK) return status;
-    status = adept_measurement_output_check(cli, o->output, &o->kernels);
-    return status == ADEPT_OK ? adept_measurement_output_check(cli, o->output, &o->collectives) : status;
+    for (size_t i = 0; i < 2 && status == ADEPT_OK; i++)
+        if (paths[i]) status = adept_measurement_output_check(cli, paths[i]);
+    return status;
 }
 
 static adept_status open_checkpoint(adept_cli *cli, work *w, adept_calibrate_options *o)

@@ -49,7 +49,7 @@ static adept_status evaluate(adept_cli *cli, void *options)
 
     adept_progress_init(&progress);
     o->listing = true;
-    adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
+    adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, o, &progress);
     if (status == ADEPT_OK && !adept_dataset_settle_unknown(d)) status = adept_cli_no_memory(cli);
     if (status == ADEPT_OK && d->n > 0) one = d->rows[0].hw;

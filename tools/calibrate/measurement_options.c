@@ -40,7 +40,7 @@ static const adept_option_row rows[] = {
      "precision, gpus)",
      ADEPT_OPT_LIST, .at = AT(by)},
     {"plot", "FILE", 6, "Plot predicted against measured, and the errors by model (needs gnuplot): .svg, .pdf or .png",
-     ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
+     ADEPT_OPT_PARSED, .at = AT(plot), .written = true, .parse = adept_option_picture},
     {"json", NULL, 6, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };
@@ -49,7 +49,7 @@ const adept_options adept_measurement_options_of = {.rows = rows};
 
 /* ---------------------------------------------------------------- what is written -------------------------------- */
 
-static adept_status check_writable(adept_cli *cli, const char *path)
+adept_status adept_measurement_output_check(adept_cli *cli, const char *path)
 {
     struct stat st;
 
@@ -63,22 +63,6 @@ static adept_status check_writable(adept_cli *cli, const char *path)
     free(copy);
     if (!ok) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: %s", path, strerror(saved));
     return ADEPT_OK;
-}
-
-/* Measurements are worth more than a fit of them. */
-static adept_status check_not_measurements(adept_cli *cli, const char *path, const adept_words *files)
-{
-    for (size_t i = 0; i < files->n; i++)
-        if (adept_file_is_same(path, files->words[i]))
-            return adept_error_set(&cli->err, ADEPT_E_USAGE, "%s: would be written over, but it is the measurements",
-                                   path);
-    return ADEPT_OK;
-}
-
-adept_status adept_measurement_output_check(adept_cli *cli, const char *path, const adept_words *files)
-{
-    adept_status status = check_writable(cli, path);
-    return status == ADEPT_OK ? check_not_measurements(cli, path, files) : status;
 }
 
 /* ---------------------------------------------------------------- reading ---------------------------------------- */

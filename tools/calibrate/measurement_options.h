@@ -21,9 +21,8 @@ typedef struct adept_measurement_options {
 /** Groups 1 and 6 of a command's help. */
 extern const adept_options adept_measurement_options_of;
 
-/** Can a result be written there, in the place of what is there, unless it is one of the files that are read? Asked
- * before work that would be lost. */
-adept_status adept_measurement_output_check(adept_cli *cli, const char *path, const adept_words *files);
+/** Can a result be written there, in the place of what is there? Asked before work that would be lost. */
+adept_status adept_measurement_output_check(adept_cli *cli, const char *path);
 
 /**
  * Open the GPU, read the files, join them with profiles, look for suspect rows.

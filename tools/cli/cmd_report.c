@@ -30,16 +30,14 @@ typedef struct result_options {
 
 #define AT(member) offsetof(report_options, member)
 
-static adept_status check_output(adept_cli *cli, const char *output, const char *input)
+static adept_status check_output(adept_cli *cli, const char *output)
 {
-    if (!output) return adept_cli_usage(cli, "report needs -o FILE.html");
-    return input && strcmp(output, input) == 0 ? adept_cli_usage(cli, "-o: '%s' is the file that is read", output)
-                                               : ADEPT_OK;
+    return output ? ADEPT_OK : adept_cli_usage(cli, "report needs -o FILE.html");
 }
 
 static adept_status check(adept_cli *cli, void *record)
 {
-    return check_output(cli, ((report_options *)record)->output, ((report_options *)record)->step.model);
+    return check_output(cli, ((report_options *)record)->output);
 }
 
 /* Written in full it never gets here. */
@@ -53,7 +51,7 @@ static adept_status of_variant(adept_cli *cli, const char *option, char *text, v
 
 static const adept_option_row rows[] = {
     {.group = 4, .help = "What is written:"},
-    {"output", "FILE.html", 4, OUTPUT_HELP, ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"output", "FILE.html", 4, OUTPUT_HELP, ADEPT_OPT_FILE, .at = AT(output), .written = true, .letter = 'o'},
     {"result", NULL, 4, "In place of a MODEL: what another command printed as JSON (adept report --result --help)",
      ADEPT_OPT_PARSED, .parse = of_variant},
     {"json", NULL, 4, "Print what was written as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
@@ -133,7 +131,7 @@ static adept_status check_result(adept_cli *cli, void *record)
     const result_options *o = record;
 
     if (!o->result) return adept_cli_usage(cli, "--result is missing: the file that a command printed with --json");
-    return check_output(cli, o->output, o->result);
+    return check_output(cli, o->output);
 }
 
 static const adept_option_row result_rows[] = {
@@ -141,7 +139,8 @@ static const adept_option_row result_rows[] = {
      "What sweep, plan, diff, evaluate, calibrate, measure, simulate, attribute, compare, predict or explain printed "
      "with --json",
      ADEPT_OPT_FILE, .at = offsetof(result_options, result)},
-    {"output", "FILE.html", 1, OUTPUT_HELP, ADEPT_OPT_FILE, .at = offsetof(result_options, output), .letter = 'o'},
+    {"output", "FILE.html", 1, OUTPUT_HELP, ADEPT_OPT_FILE, .at = offsetof(result_options, output), .written = true,
+     .letter = 'o'},
     {"json", NULL, 1, "Print what was written as JSON", ADEPT_OPT_FLAG, .at = offsetof(result_options, json)},
     {0},
 };

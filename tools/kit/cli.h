@@ -66,6 +66,7 @@ typedef struct adept_option_row {
     adept_name_at names;
     adept_option_parser parse;
     bool expert;      /* few need it: only --help-all lists it */
+    bool written;     /* the text is a file that is written: none that the command line gives to be read */
     const char *also; /* another name, with '_' for '-'; of an amount, in units of SI; NULL: none */
 } adept_option_row;
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const adept_suffix adept_suffix_sizes[] = {{"", 1},       {"B", 1},         {"kB", 1e3},      {"MB", 1e6}, {"GB", 1e9},
                                            {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
@@ -592,6 +593,51 @@ static adept_status parse(parser *p)
     return adept_cli_usage(p->cli, "%s needs %s; see adept %s --help", p->command->name, a->needs, p->command->name);
 }
 
+static bool is_read(const char *written, const char *name)
+{
+    return name && access(name, F_OK) == 0 && adept_file_is_same(written, name);
+}
+
+static bool is_one_read(const char *written, const adept_words *words)
+{
+    for (size_t i = 0; i < words->n; i++)
+        if (is_read(written, words->words[i])) return true;
+    return false;
+}
+
+/* What is read would be lost, and the first of two that are written. A hardware profile may be replaced by its fit. */
+static adept_status check_written(const parser *p, const char *option, char *const *field)
+{
+    const adept_arguments *a = &p->command->arguments;
+    const void *arguments = (char *)p->record + a->at;
+    const bool any = a->most == ADEPT_ANY_NUMBER;
+    bool lost = any && !p->command->takes_program && is_one_read(*field, arguments);
+
+    for (size_t i = 0; i < p->n_arguments && !any; i++)
+        lost = lost || is_read(*field, ((const char *const *)arguments)[i]);
+    for (size_t i = 0; i < p->n; i++) {
+        const adept_option_row *other = p->entries[i].option;
+        char *const *value = (void *)((char *)p->entries[i].record + other->at);
+        if (other->kind == ADEPT_OPT_WORD) lost = lost || is_one_read(*field, (const void *)value);
+        if (other->kind == ADEPT_OPT_FILE && !other->written) lost = lost || is_read(*field, *value);
+        if (other->written && value != field && adept_file_is_same(*field, *value))
+            return adept_cli_usage(p->cli, "--%s: '%s' would be written twice", option, *field);
+    }
+    return lost ? adept_cli_usage(p->cli, "--%s: '%s' is read: it would be written over", option, *field) : ADEPT_OK;
+}
+
+static adept_status check_all_written(const parser *p)
+{
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; i < p->n && status == ADEPT_OK; i++) {
+        const adept_option_row *o = p->entries[i].option;
+        char *const *field = (void *)((char *)p->entries[i].record + o->at);
+        if (o->written && *field) status = check_written(p, o->name, field);
+    }
+    return status;
+}
+
 adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv)
 {
     for (const struct adept_subcommand *sub = command->subcommands; sub && sub->word && argc > 1; sub++)
@@ -607,6 +653,7 @@ adept_status adept_command_run(const adept_command *command, adept_cli *cli, int
     if (!p.record) return adept_cli_no_memory(cli);
     bool ok = begin(&p, &command->options, p.record) && collect_rows(&p, common, NULL);
     adept_status status = ok ? parse(&p) : adept_cli_no_memory(cli);
+    if (status == ADEPT_OK && !p.done) status = check_all_written(&p);
     if (status == ADEPT_OK && !p.done) status = check(cli, &command->options, p.record);
     if (status == ADEPT_OK && !p.done) status = command->run(cli, p.record);
     end(&p);

@@ -1,5 +1,4 @@
 /** @file measure_options.c  The options of `adept measure`, and whether they fit together. */
-#include "adept_file.h"
 #include "gnuplot.h"
 #include "measure_job.h"
 #include <string.h>
@@ -75,18 +74,15 @@ static adept_status check_source(adept_cli *cli, const adept_measure_cli_options
     return ADEPT_OK;
 }
 
-/* What would act on nothing, or write over what was measured. */
-static adept_status check_written(adept_cli *cli, const adept_measure_cli_options *o)
+/* What would act on nothing. */
+static adept_status check_idle(adept_cli *cli, const adept_measure_cli_options *o)
 {
     const char *const outputs[] = {o->output, o->csv, o->plot, o->steps};
 
-    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
         if (outputs[i] && (o->list || o->merge || o->idle_fit))
             return adept_cli_usage(cli, "--output, --csv, --plot and --steps-from-marks are of a run: --list, --merge "
                                         "and --idle-fit print");
-        if (adept_file_is_same(outputs[i], o->read) || adept_file_is_same(outputs[i], o->journal))
-            return adept_cli_usage(cli, "'%s' holds the samples: it would be written over", outputs[i]);
-    }
     if (o->raw && !o->json) return adept_cli_usage(cli, "--raw is of --json");
     if ((o->read || o->merge) && (o->devices.n > 0 || o->n_meters > 0 || o->period_s != ADEPT_PERIOD_S))
         return adept_cli_usage(cli, "--devices, --meter and --period are of sensors that are read now");
@@ -98,7 +94,7 @@ static adept_status check(adept_cli *cli, void *record)
     const adept_measure_cli_options *o = record;
     adept_status status = check_source(cli, o);
 
-    if (status == ADEPT_OK) status = check_written(cli, o);
+    if (status == ADEPT_OK) status = check_idle(cli, o);
     if (status != ADEPT_OK) return status;
     if (o->ea2p && !o->csv) return adept_cli_usage(cli, "--format ea2p is of a CSV file: --csv FILE");
     return o->plot ? adept_gnuplot_check("--plot", &cli->err) : ADEPT_OK;
@@ -130,17 +126,17 @@ static const adept_option_row rows[] = {
     {"output", "FILE", 3,
      "Write the report to FILE; \"-\" is standard output. Without it, text goes to standard error, JSON to "
      "standard output",
-     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+     ADEPT_OPT_FILE, .at = AT(output), .written = true, .letter = 'o'},
     {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"raw", NULL, 3, "JSON holds every sample", ADEPT_OPT_FLAG, .at = AT(raw), .expert = true},
-    {"csv", "FILE", 3, "Append a row for each sensor and run to FILE", ADEPT_OPT_FILE, .at = AT(csv)},
+    {"csv", "FILE", 3, "Append a row for each sensor and run to FILE", ADEPT_OPT_FILE, .at = AT(csv), .written = true},
     {"format", "NAME", 3, "Of --csv: adept (default) or ea2p, whose columns are EA2P's", ADEPT_OPT_CHOICE,
      .at = AT(ea2p), .names = format_name, .expert = true},
     {"plot", "FILE", 3,
      "Draw power over time, component upon component, marked regions behind them: .svg, .pdf or .png", ADEPT_OPT_PARSED,
-     .at = AT(plot), .parse = adept_option_picture},
+     .at = AT(plot), .written = true, .parse = adept_option_picture},
     {"samples", "FILE", 3, "Write every sample to FILE as it comes, which nothing may hold yet", ADEPT_OPT_FILE,
-     .at = AT(journal)},
+     .at = AT(journal), .written = true},
     {0},
 };
 
@@ -226,7 +222,7 @@ static adept_status check_steps(adept_cli *cli, void *record)
 static const adept_option_row steps_rows[] = {
     {"steps-from-marks", "FILE", 3,
      "Append what a \"step\" took, as COMMAND marked it, to measurements for adept calibrate", ADEPT_OPT_FILE,
-     .at = AT(steps)},
+     .at = AT(steps), .written = true},
     {"skip-steps", "N", 3, "The first N steps warm up and do not count", ADEPT_OPT_COUNT, .at = AT(skip)},
     {"row", "KEY=VALUE,...", 3,
      "Columns of that row: model=resnet50,batch_size=32; for ea2p: project, package, algorithm, parameters",

@@ -38,12 +38,12 @@ static const adept_option_row rows[] = {
     {"label", "FILE.md|FILE.json", 3,
      "Write an energy label of the job for a model card, as Markdown or as JSON by the file's name; .cdx.json and "
      ".spdx.json: as CycloneDX 1.6 and SPDX 3.0.1, for a bill of materials",
-     ADEPT_OPT_TEXT, .at = AT(label)},
+     ADEPT_OPT_TEXT, .at = AT(label), .written = true},
     {"timeline", "FILE.json", 3,
      "Write what happens when in the step of one GPU as a Chrome trace, which ui.perfetto.dev opens: launches of the "
      "host, operators in their order, the optimizer, and all-reduces. Of a layout: micro-batches on a GPU of each "
      "stage, and what is sent",
-     ADEPT_OPT_TEXT, .at = AT(timeline), .expert = true},
+     ADEPT_OPT_TEXT, .at = AT(timeline), .written = true, .expert = true},
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"check-fit", NULL, 4, "Exit with 7 if the step does not fit the memory of the GPU", ADEPT_OPT_FLAG,
      .at = AT(check_fit)},
@@ -94,8 +94,7 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
     if (s->layout) adept_layout_put_json(&out, s->layout);
     if (mix->n_rows > 0) adept_mix_put_json(&out, &mix->of);
     const double cost = mix->n_rows > 0 ? adept_mix_cost(mix, s) : NAN;
-    if (isfinite(cost))
-        adept_json_put_object(&out, "mix_cost", "per_query %g currency %s", cost, s->totals.currency);
+    if (isfinite(cost)) adept_json_put_object(&out, "mix_cost", "per_query %g currency %s", cost, s->totals.currency);
     if (s->inference) adept_lifetime_put(&out, s);
     if (o->timeline) /* what each row of the trace sums to */
         adept_json_put_object(&out, "timeline", "host_s %g compute_s %g optimizer_s %g link_s %g between_nodes_s %g",

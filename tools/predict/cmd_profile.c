@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct profile_options {
     const char *model;
@@ -25,12 +26,25 @@ static adept_status refuse_sizes(adept_cli *cli, const char *option, char *text,
     return adept_cli_usage(cli, "%s is no longer needed: what -o writes predicts at every batch and length", option);
 }
 
+/* A saved profile may take its own place, a model may not. */
+static adept_status check_output(adept_cli *cli, const profile_options *o)
+{
+    adept_graph *graph = NULL;
+    adept_workload_config config;
+
+    if (access(o->model, F_OK) != 0 || !adept_file_is_same(o->output, o->model)) return ADEPT_OK;
+    adept_status status = adept_saved_read(&graph, &config, o->model, 0, &cli->err);
+    adept_graph_free(graph);
+    if (status == ADEPT_OK || status == ADEPT_E_NOMEM) return status;
+    return adept_cli_usage(cli, "--output: '%s' is read: it would be written over", o->output);
+}
+
 static adept_status check(adept_cli *cli, void *record)
 {
     const profile_options *o = record;
 
     if (o->gpu && !o->grouping.given) return adept_cli_usage(cli, "--gpu is for the rows of --by layer, op or kind");
-    return ADEPT_OK;
+    return check_output(cli, o);
 }
 
 static const adept_option_row rows[] = {

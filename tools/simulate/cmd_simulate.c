@@ -136,23 +136,16 @@ ADEPT_FILE_NAMES(order_name, "fcfs", "sjf", "edp", "energy", "own")
 ADEPT_FILE_NAMES(limits_name, "yes", "no", "own")
 ADEPT_FILE_NAMES(fairness_name, "fair", "printed")
 
-/* No file that is read is written over, nor one that was just written. */
+/* No cluster of --vary is written over. */
 static adept_status check_outputs(adept_cli *cli, void *record)
 {
     const adept_simulate_options *o = record;
     const char *const outputs[] = {o->output, o->baseline, o->html, o->jobs_csv, o->power_csv};
 
-    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
-        bool is_input = adept_file_is_same(outputs[i], o->templates);
-        for (size_t k = 0; k < o->words.n; k++)
-            is_input = is_input || adept_file_is_same(outputs[i], o->words.words[k]);
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
         for (size_t k = 0; k < o->vary.n_clusters; k++)
-            is_input = is_input || adept_file_is_same(outputs[i], o->vary.clusters[k]);
-        if (is_input) return adept_cli_usage(cli, "'%s' is read: it would be written over", outputs[i]);
-        for (size_t k = 0; k < i; k++)
-            if (adept_file_is_same(outputs[i], outputs[k]))
-                return adept_cli_usage(cli, "'%s' would be written twice", outputs[i]);
-    }
+            if (adept_file_is_same(outputs[i], o->vary.clusters[k]))
+                return adept_cli_usage(cli, "'%s' is read: it would be written over", outputs[i]);
     return ADEPT_OK;
 }
 
@@ -160,14 +153,14 @@ static adept_status check_outputs(adept_cli *cli, void *record)
 static const adept_option_row output_rows[] = {
     {.group = 4, .help = "Output:"},
     {"output", "FILE", 4, "Write the report to FILE instead of standard output", ADEPT_OPT_FILE, .at = AT(output),
-     .letter = 'o'},
+     .written = true, .letter = 'o'},
     {"json", NULL, 4, "Print JSON, for `adept compare` and --merge", ADEPT_OPT_FLAG, .at = AT(json)},
     {"baseline", "FILE", 4, "Also keep the JSON in FILE, which must not be there yet: to compare with later",
-     ADEPT_OPT_FILE, .at = AT(baseline)},
+     ADEPT_OPT_FILE, .at = AT(baseline), .written = true},
     {"recommend", NULL, 4, "Also say which policy suits which goal, by these results", ADEPT_OPT_FLAG,
      .at = AT(recommend)},
     {"html", "FILE", 4, "Write a page: Gantt chart, power against the cap, trade-offs, tables", ADEPT_OPT_FILE,
-     .at = AT(html)},
+     .at = AT(html), .written = true},
     {0},
 };
 
@@ -234,8 +227,10 @@ static const adept_option_row rows[] = {
     {"limits", "yes|no|own", 3, "Ablation: policies see placements with power limits, or do not", ADEPT_OPT_NAME,
      .at = AT(policy.limits), .names = limits_name, .expert = true},
     {"csv", NULL, 4, "Print the rows of --vary as CSV, with all metrics", ADEPT_OPT_FLAG, .at = AT(csv)},
-    {"jobs-csv", "FILE", 4, "Write a row for each job, policy and seed", ADEPT_OPT_FILE, .at = AT(jobs_csv)},
-    {"power-csv", "FILE", 4, "Write the power curve of each policy and seed", ADEPT_OPT_FILE, .at = AT(power_csv)},
+    {"jobs-csv", "FILE", 4, "Write a row for each job, policy and seed", ADEPT_OPT_FILE, .at = AT(jobs_csv),
+     .written = true},
+    {"power-csv", "FILE", 4, "Write the power curve of each policy and seed", ADEPT_OPT_FILE, .at = AT(power_csv),
+     .written = true},
     {"shard", "K/N", 4, "Run only the K-th of N parts of all seeds and policies", ADEPT_OPT_PARSED, .at = AT(shard),
      .parse = adept_option_shard, .expert = true},
     {"merge", NULL, 4, "Put FILES of shards together: adept simulate --merge --help", ADEPT_OPT_PARSED,
@@ -305,8 +300,7 @@ static adept_status write_report(adept_cli *cli, const char *path, const adept_c
 static adept_status write_all(adept_cli *cli, const adept_comparison *c, const adept_simulate_options *o)
 {
     struct stat st; /* nothing is written over a baseline */
-    adept_status status =
-        o->html ? adept_simulation_write_page(cli, o->html, "Simulated policies", c) : ADEPT_OK;
+    adept_status status = o->html ? adept_simulation_write_page(cli, o->html, "Simulated policies", c) : ADEPT_OK;
 
     if (status == ADEPT_OK && o->baseline && lstat(o->baseline, &st) == 0)
         status = adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", o->baseline, strerror(EEXIST));
@@ -376,17 +370,16 @@ const adept_command adept_command_simulate = {
     .name = "simulate",
     .summary = "schedulers compared on time and energy",
     .usage = "CLUSTER.json JOBS --policy NAME[,NAME...]",
-    .doc =
-        "Simulate a cluster under scheduling policies: throughput, energy, completion times, missed deadlines, "
-        "fairness, power. JOBS is a jobs file with arrivals, or a trace with --templates."
-        "\vExamples:\n"
-        "  adept simulate cluster.json jobs.json --policy pollux,zeus --seeds 10\n"
-        "  adept simulate cluster.json jobs.json --policy zeus --vary rate=0.003,0.005\n"
-        "  adept simulate --merge part1.json part2.json --json -o all.json\n"
-        "\n"
-        "Policies: fcfs, easy (backfill), pollux (sjf), themis (fairshare), chronos (slack), zeus (edp), hades, "
-        "charon, aurachronos, min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, "
-        "policies and numbers.",
+    .doc = "Simulate a cluster under scheduling policies: throughput, energy, completion times, missed deadlines, "
+           "fairness, power. JOBS is a jobs file with arrivals, or a trace with --templates."
+           "\vExamples:\n"
+           "  adept simulate cluster.json jobs.json --policy pollux,zeus --seeds 10\n"
+           "  adept simulate cluster.json jobs.json --policy zeus --vary rate=0.003,0.005\n"
+           "  adept simulate --merge part1.json part2.json --json -o all.json\n"
+           "\n"
+           "Policies: fcfs, easy (backfill), pollux (sjf), themis (fairshare), chronos (slack), zeus (edp), hades, "
+           "charon, aurachronos, min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, "
+           "policies and numbers.",
     .size = sizeof(adept_simulate_options),
     .options = {.rows = rows, .init = init, .check = check, .parts = {{&output_options_of, 0}}},
     .arguments = {.takes = "CLUSTER.json and JOBS", .most = ADEPT_ANY_NUMBER, .at = AT(words)},

@@ -103,10 +103,10 @@ static const adept_option_row rows[] = {
     {"json", NULL, 3, "Print every point with all that was measured, and the answers, as JSON", ADEPT_OPT_FLAG,
      .at = AT(json)},
     {"output", "FILE", 3, "Write the points to FILE, as CSV unless --json is given, and the answers as text",
-     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+     ADEPT_OPT_FILE, .at = AT(output), .written = true, .letter = 'o'},
     {"plot", "FILE", 3,
      "Draw curves over what varies, and the front of time and energy (needs gnuplot): .svg, .pdf or .png",
-     ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
+     ADEPT_OPT_PARSED, .at = AT(plot), .written = true, .parse = adept_option_picture},
     {0},
 };
 
