@@ -48,7 +48,7 @@ static const char *value_of(const adept_field *f)
 static bool has_option(const adept_options *options, const adept_field *f)
 {
     for (const adept_option_row *row = options->rows; row->name || row->help; row++)
-        if (row->name && strcmp(row->name, f->option) == 0)
+        if (row->name && row->help && strcmp(row->name, f->option) == 0) /* a row without help only reads differently */
             return row->also && strcmp(row->also, f->name) == 0 && strcmp(row->help, f->help) == 0;
     return false;
 }
