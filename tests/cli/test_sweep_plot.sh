@@ -5,7 +5,7 @@ mlp=$data/mlp.profile.json
 
 expect_error 2 '--plot: the file name is empty' sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot ''
 expect_error 2 '--html: the file name is empty' sweep "$mlp" --gpu a100 --vary gpus=1,2 --html ''
-expect_error 2 'name the same file' sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x.svg --html x.svg
+expect_error 2 "--(plot|html): 'x.svg' would be written twice" sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x.svg --html x.svg
 expect_error 2 "--plot: 'x.jpg' ends in neither .svg, .pdf nor .png" sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x.jpg
 checks=$((checks + 1))
 PATH=/nonexistent "$ADEPT" sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x.svg >out 2>err

@@ -83,8 +83,6 @@ static adept_status check(adept_cli *cli, void *record)
     }
     if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
     if (check_shard(cli, o) != ADEPT_OK) return ADEPT_E_USAGE;
-    if (o->plot && o->html && strcmp(o->plot, o->html) == 0)
-        return adept_cli_usage(cli, "--plot and --html name the same file");
     for (size_t i = 0; i < o->vary.n; i++)
         if (adept_sweep_varies_run(&o->vary.axes[i], ADEPT_RUN_FIELD_nodes)) return ADEPT_OK;
     return adept_run_options_check(cli, &o->where);
