@@ -83,7 +83,7 @@ fi
 
 # plots
 ln -s rows.csv rows.svg
-expect_error 2 'it is the measurements' evaluate rows.csv --gpu a100 --models "$data" --plot rows.svg
+expect_error 2 'is read: it would be written over' evaluate rows.csv --gpu a100 --models "$data" --plot rows.svg
 expect_error 2 'file name is empty' evaluate rows.csv --gpu a100 --plot ''
 checks=$((checks + 1))
 PATH=/nonexistent "$ADEPT" evaluate rows.csv --gpu a100 --models "$data" --plot x.svg >out 2>err
