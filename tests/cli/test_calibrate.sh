@@ -165,9 +165,9 @@ expect_error 3 'no-such.csv' calibrate no-such.csv --gpu a100 -o x.json
 expect_error 3 "no/such: not a folder" calibrate rows.csv --gpu a100 --models no/such -o x.json
 expect_error 1 'no/such/x.json: cannot write' calibrate rows.csv --gpu a100 --models "$data" -o no/such/x.json
 expect_error 1 'sub: cannot write: not a regular file' calibrate rows.csv --gpu a100 --models "$data" -o sub
-expect_error 2 'it is the measurements' calibrate rows.csv --gpu a100 --models "$data" -o sub/../rows.csv
+expect_error 2 'is read: it would be written over' calibrate rows.csv --gpu a100 --models "$data" -o sub/../rows.csv
 ln -sf rows.csv rows.svg
-expect_error 2 'it is the measurements' calibrate rows.csv --gpu a100 --models "$data" -o x.json --plot rows.svg
+expect_error 2 'is read: it would be written over' calibrate rows.csv --gpu a100 --models "$data" -o x.json --plot rows.svg
 expect_error 3 '--resume nothing' calibrate rows.csv --gpu a100 --models "$data" -o x.json --resume nothing
 
 # nothing to fit
