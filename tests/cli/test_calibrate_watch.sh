@@ -134,7 +134,7 @@ expect_ok predict "$data/mlp.profile.json" --gpu "$work/fleet.json#a100-sxm-40gb
 sed -n 's/.*"step_time_s":[[:space:]]*\([0-9.e-]*\).*/\1/p' "$work/out" | head -n 1 | cmp -s - "$work/alone" || fail 'a profile of a fleet'
 expect_error 6 "no profile 't4' in this fleet" predict "$data/mlp.profile.json" --gpu "$work/fleet.json#t4"
 expect_error 3 'not a fleet' predict "$data/mlp.profile.json" --gpu "$work/mine.json#a100"
-run calibrate --watch "$rows" --gpu a100 -o "$work/mine.json" --fleet "$work/mine.json" --once --max-generations 0 --restarts 0 --leave-out none
+run calibrate --watch "$rows" --gpu a100 -o "$work/other.json" --fleet "$work/mine.json" --once --max-generations 0 --restarts 0 --leave-out none
 [ "$rc" -eq 3 ] && grep -q 'not a fleet' "$work/err" || fail "a fleet's file that is none"
 
 expect_error 2 'needs --watch' calibrate "$rows/c.csv" --fleet "$work/x.json" --gpu a100

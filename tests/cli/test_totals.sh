@@ -161,9 +161,9 @@ for end in md json cdx.json spdx.json; do
     run predict "$p" --gpu v100-pcie-32gb --steps 10 --country FR --label "$work/small.$end"
     grep -q 'NOT FIT\|"fits":[[:space:]]*false' "$work/small.$end" && fail "small.$end does not fit"
     sed 's/"mlp\.pt"/"\/home\/me\/secret\/mlp.pt"/' "$p" >"$work/moved.json"
-    run predict "$work/moved.json" --gpu v100-pcie-32gb --steps 10 --country FR --label "$work/moved.$end"
-    [ "$rc" -eq 0 ] && grep -q 'mlp\.pt' "$work/moved.$end" || fail "moved.$end does not name its model"
-    grep -q '/secret\|/home' "$work/moved.$end" && fail "moved.$end shows a folder"
+    run predict "$work/moved.json" --gpu v100-pcie-32gb --steps 10 --country FR --label "$work/moved-label.$end"
+    [ "$rc" -eq 0 ] && grep -q 'mlp\.pt' "$work/moved-label.$end" || fail "moved-label.$end does not name its model"
+    grep -q '/secret\|/home' "$work/moved-label.$end" && fail "moved-label.$end shows a folder"
 done
 expect_ok predict "$p" --gpu v100-pcie-32gb --batch 9000000 --json
 shows '"power_limits":[[:space:]]*null'
