@@ -617,6 +617,7 @@ static adept_status check_written(const parser *p, const char *option, char *con
         lost = lost || is_read(*field, ((const char *const *)arguments)[i]);
     for (size_t i = 0; i < p->n; i++) {
         const adept_option_row *other = p->entries[i].option;
+        if (!p->entries[i].record) continue; /* --help */
         char *const *value = (void *)((char *)p->entries[i].record + other->at);
         if (other->kind == ADEPT_OPT_WORD) lost = lost || is_one_read(*field, (const void *)value);
         if (other->kind == ADEPT_OPT_FILE && !other->written) lost = lost || is_read(*field, *value);
@@ -632,8 +633,9 @@ static adept_status check_all_written(const parser *p)
 
     for (size_t i = 0; i < p->n && status == ADEPT_OK; i++) {
         const adept_option_row *o = p->entries[i].option;
+        if (!o->written) continue;
         char *const *field = (void *)((char *)p->entries[i].record + o->at);
-        if (o->written && *field) status = check_written(p, o->name, field);
+        if (*field) status = check_written(p, o->name, field);
     }
     return status;
 }
