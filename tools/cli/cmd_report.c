@@ -40,20 +40,13 @@ static adept_status check(adept_cli *cli, void *record)
     return check_output(cli, ((report_options *)record)->output);
 }
 
-/* Written in full it never gets here. */
-static adept_status of_variant(adept_cli *cli, const char *option, char *text, void *field)
-{
-    (void)text, (void)field;
-    return adept_cli_usage(cli, "write %s in full", option);
-}
-
 #define OUTPUT_HELP "The page: one file that needs no other and no network"
 
 static const adept_option_row rows[] = {
     {.group = 4, .help = "What is written:"},
     {"output", "FILE.html", 4, OUTPUT_HELP, ADEPT_OPT_FILE, .at = AT(output), .written = true, .letter = 'o'},
     {"result", NULL, 4, "In place of a MODEL: what another command printed as JSON (adept report --result --help)",
-     ADEPT_OPT_PARSED, .parse = of_variant},
+     ADEPT_OPT_PARSED, .parse = adept_option_of_variant},
     {"json", NULL, 4, "Print what was written as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };

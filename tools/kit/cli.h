@@ -127,6 +127,9 @@ adept_status adept_option_memory(adept_cli *cli, const char *option, char *text,
  * a const char * */
 adept_status adept_option_picture(adept_cli *cli, const char *option, char *text, void *field);
 
+/** An adept_option_parser of the words of a variant: written in full they never get here. @return ADEPT_E_USAGE */
+adept_status adept_option_of_variant(adept_cli *cli, const char *option, char *text, void *field);
+
 /** An adept_option_parser of "K/N", as in 1/8. @param field  an adept_shard */
 adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field);
 

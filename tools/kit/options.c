@@ -162,6 +162,12 @@ adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, 
     return ADEPT_OK;
 }
 
+adept_status adept_option_of_variant(adept_cli *cli, const char *option, char *text, void *field)
+{
+    (void)text, (void)field;
+    return adept_cli_usage(cli, "write %s in full", option);
+}
+
 ADEPT_FILE_NAMES(picture_ending, ".svg", ".pdf", ".png")
 
 adept_status adept_option_picture(adept_cli *cli, const char *option, char *text, void *field)

@@ -124,13 +124,6 @@ static adept_status parse_vary(adept_cli *cli, const char *option, char *text, v
     return ADEPT_OK;
 }
 
-/* Written in full it never gets here. */
-static adept_status of_variant(adept_cli *cli, const char *option, char *text, void *field)
-{
-    (void)text, (void)field;
-    return adept_cli_usage(cli, "write %s in full", option);
-}
-
 ADEPT_FILE_NAMES(part_name, "time", "edp", "energy", "own")
 ADEPT_FILE_NAMES(order_name, "fcfs", "sjf", "edp", "energy", "own")
 ADEPT_FILE_NAMES(limits_name, "yes", "no", "own")
@@ -234,7 +227,7 @@ static const adept_option_row rows[] = {
     {"shard", "K/N", 4, "Run only the K-th of N parts of all seeds and policies", ADEPT_OPT_PARSED, .at = AT(shard),
      .parse = adept_option_shard, .expert = true},
     {"merge", NULL, 4, "Put FILES of shards together: adept simulate --merge --help", ADEPT_OPT_PARSED,
-     .parse = of_variant, .expert = true},
+     .parse = adept_option_of_variant, .expert = true},
     {"threads", "N", 4, "Default: as many as there are cores. They change no result", ADEPT_OPT_COUNT,
      .at = AT(threads), .low = 1, .high = 256},
     {"never-skip", NULL, 4, NULL, ADEPT_OPT_FLAG, .at = AT(never_skips)},

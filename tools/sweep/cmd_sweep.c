@@ -88,13 +88,6 @@ static adept_status check(adept_cli *cli, void *record)
     return adept_run_options_check(cli, &o->where);
 }
 
-/* Written in full they never get here. */
-static adept_status of_variant(adept_cli *cli, const char *option, char *text, void *field)
-{
-    (void)text, (void)field;
-    return adept_cli_usage(cli, "write %s in full", option);
-}
-
 static const adept_option_row rows[] = {
     {.group = 3, .help = "What varies:"},
     {"vary", "KEY=VALUES", 3,
@@ -125,10 +118,10 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_PARSED, .at = AT(shard), .parse = adept_option_shard, .expert = true},
     {.group = 6, .help = "What is measured instead:"},
     {"drive", NULL, 6, "Set each value on this machine and measure a COMMAND: adept sweep --drive --help",
-     ADEPT_OPT_PARSED, .parse = of_variant},
-    {"restore", NULL, 6, "Put back what a killed --drive left", ADEPT_OPT_PARSED, .parse = of_variant},
+     ADEPT_OPT_PARSED, .parse = adept_option_of_variant},
+    {"restore", NULL, 6, "Put back what a killed --drive left", ADEPT_OPT_PARSED, .parse = adept_option_of_variant},
     {"synthesis", NULL, 6, "What several programs gained by --drive, in one table", ADEPT_OPT_PARSED,
-     .parse = of_variant},
+     .parse = adept_option_of_variant},
     {0},
 };
 
